@@ -1,0 +1,38 @@
+# Every third-party package, found once. All come from Debian 13.
+
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+find_package(OpenSSL REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(valijson QUIET)
+find_package(CLI11 REQUIRED)
+find_package(prometheus-cpp REQUIRED)
+find_package(llhttp REQUIRED)
+find_package(RocksDB REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(gRPC CONFIG REQUIRED)
+find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
+if(OUTRIGGER_TESTS)
+  find_package(GTest REQUIRED)
+  find_package(benchmark REQUIRED)
+endif()
+
+pkg_check_modules(rdkafka REQUIRED IMPORTED_TARGET rdkafka)
+pkg_check_modules(avro REQUIRED IMPORTED_TARGET avro-c)
+# Debian builds cpp-httplib as a library; its macros change class layouts, so its own flags are used.
+pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)
+pkg_check_modules(nghttp2 IMPORTED_TARGET libnghttp2)
+
+add_library(outrigger_asio INTERFACE)
+target_compile_definitions(outrigger_asio INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED ASIO_SEPARATE_COMPILATION_OFF)
+target_link_libraries(outrigger_asio INTERFACE Threads::Threads)
+
+if(TARGET llhttp::llhttp_shared)
+  set(OUTRIGGER_LLHTTP llhttp::llhttp_shared)
+else()
+  set(OUTRIGGER_LLHTTP llhttp::llhttp)
+endif()

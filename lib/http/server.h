@@ -1,0 +1,67 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "lib/http/router.h"
+#include "lib/runtime/error.h"
+#include "lib/telemetry/metrics.h"
+
+namespace outrigger::http {
+
+/// Every bound of the server. Each limit that is reached counts in `outrigger_http_limit_reached_total{listener,limit}`.
+struct ServerSettings {
+  std::string name = "main";         ///< label `listener` of the metrics
+  std::string address = "127.0.0.1"; ///< IPv4 or IPv6 literal; "::" listens on both families
+  std::uint16_t port = 0;            ///< 0: any free port, then see Server::port()
+  unsigned loops = 0;                ///< event loops; 0: one a CPU that the cgroup grants
+  std::size_t max_connections = 10'000;
+  std::size_t max_body_bytes = 4U << 20U;
+  std::size_t max_head_bytes = 32U << 10U;
+  std::size_t max_header_fields = 100;
+  std::chrono::milliseconds head_deadline{5'000};    ///< from the first byte of a request to the end of its head, absolute
+  std::chrono::milliseconds body_idle{5'000};        ///< without a byte of the body
+  std::size_t min_body_bytes_per_second = 1'024;     ///< over the whole body, after the first second
+  std::chrono::milliseconds write_deadline{10'000};  ///< for the client to take an answer
+  std::chrono::milliseconds idle{30'000};            ///< keep-alive without a request
+};
+
+struct ServerStats {
+  std::size_t connections = 0;
+  std::size_t requests_in_flight = 0;
+  std::uint64_t requests = 0;
+};
+
+/// Event-driven HTTP/1.1 server: Asio loops, llhttp in strict mode, the framing rules of RFC 9112 without leniency.
+///
+/// Thread-safe. Routes are fixed when it is made. `registry` must outlive it. The destructor closes what is open.
+class Server final {
+ public:
+  Server(ServerSettings settings, Router router, telemetry::Registry& registry);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// Binds, then starts the loops.
+  /// Errors: kUnavailable when the address is taken (also by another SO_REUSEPORT server), kInvalidArgument when it is none.
+  [[nodiscard]] Result<void> start();
+
+  [[nodiscard]] std::uint16_t port() const;
+
+  /// From now on answers carry `Connection: close`; connections are still accepted, so that late clients are served.
+  void begin_drain();
+
+  /// Stops accepting, empties the accept queues, closes idle connections, waits for requests in flight until `deadline`.
+  /// Returns how many were cut off: 0 is a clean stop. The server cannot be started again.
+  std::size_t drain(std::chrono::steady_clock::time_point deadline);
+
+  [[nodiscard]] ServerStats stats() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace outrigger::http
