@@ -1,0 +1,27 @@
+# outrigger_proto(NAME [GRPC] FILES a.proto …): library `outrigger_NAME` of the generated code; paths are relative to api/.
+# Include the result as "outrigger/…/x.pb.h". Generated code is compiled without our warnings.
+function(outrigger_proto name)
+  cmake_parse_arguments(A "GRPC" "" "FILES" ${ARGN})
+  set(out ${PROJECT_BINARY_DIR}/generated)
+  file(MAKE_DIRECTORY ${out})
+  set(sources)
+  foreach(file IN LISTS A_FILES)
+    string(REGEX REPLACE "\\.proto$" "" stem ${file})
+    set(results ${out}/${stem}.pb.cc ${out}/${stem}.pb.h)
+    set(grpc_arguments)
+    if(A_GRPC)
+      list(APPEND results ${out}/${stem}.grpc.pb.cc ${out}/${stem}.grpc.pb.h)
+      set(grpc_arguments --grpc_out=${out} --plugin=protoc-gen-grpc=${GRPC_CPP_PLUGIN})
+    endif()
+    add_custom_command(OUTPUT ${results}
+      COMMAND protobuf::protoc -I ${PROJECT_SOURCE_DIR}/api --cpp_out=${out} ${grpc_arguments} ${file}
+      DEPENDS ${PROJECT_SOURCE_DIR}/api/${file} VERBATIM)
+    list(APPEND sources ${results})
+  endforeach()
+  add_library(outrigger_${name} STATIC ${sources})
+  target_include_directories(outrigger_${name} SYSTEM PUBLIC ${out})
+  target_link_libraries(outrigger_${name} PUBLIC protobuf::libprotobuf)
+  if(A_GRPC)
+    target_link_libraries(outrigger_${name} PUBLIC gRPC::grpc++)
+  endif()
+endfunction()
