@@ -16,15 +16,15 @@ enum class Direction : std::uint8_t { kDo, kUndo };
 /// What an orchestrator asks of a participant. The same on every carrier (in-process, Kafka, HTTP).
 struct Command {
   std::string saga_id;
-  std::uint32_t partition = 0;     ///< of the saga; where the reply goes
+  std::uint32_t partition = 0;  ///< of the saga; where the reply goes
   std::string step;
   Direction direction = Direction::kDo;
-  std::uint32_t attempt = 1;       ///< counts re-sends; not part of the key
-  std::string type;                ///< such as "ReserveInventory"
-  std::string destination;         ///< topic, such as "cmd.inventory"
-  std::string payload;             ///< JSON text; Kafka carries it as Avro
-  WallTime deadline;               ///< after it the answer is of no use to this attempt
-  std::string traceparent;         ///< W3C trace context, or empty
+  std::uint32_t attempt = 1;  ///< counts re-sends; not part of the key
+  std::string type;           ///< such as "ReserveInventory"
+  std::string destination;    ///< topic, such as "cmd.inventory"
+  std::string payload;        ///< JSON text; Kafka carries it as Avro
+  WallTime deadline;          ///< after it the answer is of no use to this attempt
+  std::string traceparent;    ///< W3C trace context, or empty
 
   /// "<saga>/<step>/<do|undo>": what makes a repeated command the same command. Never contains the attempt.
   [[nodiscard]] std::string idempotency_key() const;
@@ -44,10 +44,10 @@ struct Reply {
   std::uint32_t partition = 0;
   std::string step;
   Direction direction = Direction::kDo;
-  std::uint32_t attempt = 1;       ///< of the command that is answered
+  std::uint32_t attempt = 1;  ///< of the command that is answered
   Outcome outcome = Outcome::kSuccess;
-  std::string output;              ///< JSON text or empty
-  std::string reason;              ///< for people, when not kSuccess
+  std::string output;  ///< JSON text or empty
+  std::string reason;  ///< for people, when not kSuccess
   std::optional<std::chrono::milliseconds> retry_after;
   std::string traceparent;
 };

@@ -14,8 +14,6 @@ using WallClock = std::function<WallTime()>;
 /// Deadlines and waits inside a process: never moved by clock steps.
 using MonotonicTime = std::chrono::steady_clock::time_point;
 
-[[nodiscard]] inline WallTime wall_now() {
-  return std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now());
-}
+[[nodiscard]] inline WallTime wall_now() { return std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now()); }
 
 }  // namespace outrigger

@@ -14,8 +14,12 @@ struct Unit {
   std::int64_t nanoseconds;
 };
 
-constexpr std::array kUnits{Unit{"d", 86'400'000'000'000}, Unit{"h", 3'600'000'000'000}, Unit{"m", 60'000'000'000},
-                            Unit{"s", 1'000'000'000},      Unit{"ms", 1'000'000},        Unit{"us", 1'000},
+constexpr std::array kUnits{Unit{"d", 86'400'000'000'000},
+                            Unit{"h", 3'600'000'000'000},
+                            Unit{"m", 60'000'000'000},
+                            Unit{"s", 1'000'000'000},
+                            Unit{"ms", 1'000'000},
+                            Unit{"us", 1'000},
                             Unit{"ns", 1}};
 
 std::unexpected<Error> malformed(std::string_view text) {

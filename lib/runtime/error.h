@@ -9,16 +9,16 @@ namespace outrigger {
 
 /// What kind of failure: callers switch on it. The names follow google.rpc.Code, so that gRPC and HTTP answers are a table.
 enum class ErrorCode {
-  kInvalidArgument,    ///< the caller's input is wrong; the same call fails again
+  kInvalidArgument,  ///< the caller's input is wrong; the same call fails again
   kNotFound,
   kAlreadyExists,
-  kFailedPrecondition, ///< the state does not allow it now; something else must happen first
-  kAborted,            ///< lost a race or was fenced; repeat from a fresh read
-  kUnavailable,        ///< try again later
+  kFailedPrecondition,  ///< the state does not allow it now; something else must happen first
+  kAborted,             ///< lost a race or was fenced; repeat from a fresh read
+  kUnavailable,         ///< try again later
   kDeadlineExceeded,
   kResourceExhausted,  ///< a limit was reached
   kPermissionDenied,
-  kDataLoss,           ///< stored bytes are damaged
+  kDataLoss,  ///< stored bytes are damaged
   kUnimplemented,
   kInternal,
 };

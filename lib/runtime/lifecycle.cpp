@@ -6,7 +6,7 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstring>
+#include <system_error>
 
 #include "lib/runtime/error.h"
 
@@ -21,7 +21,7 @@ StopSignal::StopSignal() {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal_fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signal_fd_ < 0) {
-    impossible("signalfd", std::strerror(errno));
+    impossible("signalfd", std::generic_category().message(errno));
   }
 }
 

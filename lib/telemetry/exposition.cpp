@@ -61,7 +61,8 @@ void append_labels(std::string& out, const std::vector<ClientMetric::Label>& lab
   out += '}';
 }
 
-void append_sample(std::string& out, std::string_view name, std::string_view suffix, const ClientMetric& metric, double value, std::string_view le = {}) {
+void append_sample(std::string& out, std::string_view name, std::string_view suffix, const ClientMetric& metric, double value,
+                   std::string_view le = {}) {
   out += name;
   out += suffix;
   append_labels(out, metric.label, le);
@@ -101,7 +102,8 @@ ExpositionFormat negotiate(std::string_view accept_header) {
 }
 
 std::string_view content_type(ExpositionFormat format) {
-  return format == ExpositionFormat::kOpenMetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8" : "text/plain; version=0.0.4; charset=utf-8";
+  return format == ExpositionFormat::kOpenMetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                                                  : "text/plain; version=0.0.4; charset=utf-8";
 }
 
 std::string serialize(std::span<const prometheus::MetricFamily> families, ExpositionFormat format) {

@@ -11,7 +11,7 @@ namespace outrigger::telemetry {
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
 struct LogSettings {
-  std::string program;                ///< value of the field "program"
+  std::string program;  ///< value of the field "program"
   LogLevel level = LogLevel::kInfo;
   std::size_t queue_capacity = 8192;  ///< records; when full the oldest is dropped and counted, nobody waits
 };

@@ -21,7 +21,8 @@ std::uint64_t Counter::value() const {
   return sum;
 }
 
-Histogram::Histogram(std::span<const double> upper_bounds) : upper_bounds_(upper_bounds.begin(), upper_bounds.end()), counts_(upper_bounds.size() + 1) {}
+Histogram::Histogram(std::span<const double> upper_bounds)
+    : upper_bounds_(upper_bounds.begin(), upper_bounds.end()), counts_(upper_bounds.size() + 1) {}
 
 void Histogram::observe(double value) {
   const auto bucket = std::ranges::lower_bound(upper_bounds_, value) - upper_bounds_.begin();

@@ -70,8 +70,8 @@ class Histogram final {
   }
 
   struct Snapshot {
-    std::vector<double> upper_bounds;             ///< without +Inf
-    std::vector<std::uint64_t> cumulative_counts; ///< one more than the bounds: the last is +Inf
+    std::vector<double> upper_bounds;              ///< without +Inf
+    std::vector<std::uint64_t> cumulative_counts;  ///< one more than the bounds: the last is +Inf
     double sum = 0;
   };
   [[nodiscard]] Snapshot snapshot() const;

@@ -49,8 +49,6 @@ std::optional<TraceContext> parse_traceparent(std::string_view header) {
   return TraceContext{std::string(header.substr(3, 32)), std::string(header.substr(36, 16)), (flags & 1U) != 0};
 }
 
-TraceContext new_trace() {
-  return {std::format("{:016x}{:016x}", random_word(), random_word()), std::format("{:016x}", random_word()), true};
-}
+TraceContext new_trace() { return {std::format("{:016x}{:016x}", random_word(), random_word()), std::format("{:016x}", random_word()), true}; }
 
 }  // namespace outrigger::telemetry

@@ -15,7 +15,8 @@ TEST(Exposition, WritesCountersGaugesAndHistogramsInPrometheusText) {
   const auto text = serialize(registry.Collect(), ExpositionFormat::kPrometheusText);
   EXPECT_TRUE(text.contains("# TYPE requests_total counter\nrequests_total{code=\"200\"} 3\n")) << text;
   EXPECT_TRUE(text.contains("active 1.5\n")) << text;
-  EXPECT_TRUE(text.contains("latency_seconds_bucket{le=\"0.1\"} 1\nlatency_seconds_bucket{le=\"1.0\"} 1\nlatency_seconds_bucket{le=\"+Inf\"} 1\n")) << text;
+  EXPECT_TRUE(text.contains("latency_seconds_bucket{le=\"0.1\"} 1\nlatency_seconds_bucket{le=\"1.0\"} 1\nlatency_seconds_bucket{le=\"+Inf\"} 1\n"))
+      << text;
   EXPECT_TRUE(text.contains("latency_seconds_sum 0.1\nlatency_seconds_count 1\n")) << text;
 }
 
