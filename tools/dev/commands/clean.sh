@@ -12,7 +12,7 @@ dev_clean() {
     --build) rm -rf --one-file-system "$dev_repo/build" ;;
     --root) remove_root ;;
     --all) rm -rf --one-file-system "$dev_repo/build"; remove_root
-      local d; for d in home m2 go ccache gobuild bin; do
+      local d; for d in home m2 go ccache gobuild bin kafka-jars kafka; do
         [ ! -d "$dev_cache/$d" ] || { chmod -R u+w "$dev_cache/$d"; rm -rf --one-file-system "${dev_cache:?}/$d"; }
       done ;;
     *) usage_error "clean: unknown option $1" "--build, --root or --all" ;;
