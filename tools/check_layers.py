@@ -22,6 +22,7 @@ MAY_INCLUDE = {
 # Inside lib: a module may include itself and these; runtime is below everything.
 LIB = {
     "runtime": set(),
+    "yaml": {"runtime"},
     "telemetry": {"runtime"},
     "http": {"runtime", "telemetry"},
     "contracts": {"runtime"},
