@@ -34,5 +34,14 @@ for v in CI OUTRIGGER_JOBS GTEST_FILTER CTEST_OUTPUT_ON_FAILURE http_proxy https
   [ -z "${!v:-}" ] || env+=("$v=${!v}")
 done
 
-if [ -n "$kind" ]; then exec chroot "$root" /usr/bin/env -i "${env[@]}" bash -c 'cd /src && exec "$@"' sh "$@"
-else exec chroot "$root" /usr/bin/env -i "${env[@]}" "$@"; fi
+case $kind in
+  pid)
+    # The first process of a process namespace: when it ends, the kernel ends all others. It must outlive Ctrl-C (which the
+    # terminal sends to the command as well), so that the command can end in its own way.
+    trap : INT TERM HUP
+    status=0
+    chroot "$root" /usr/bin/env -i "${env[@]}" bash -c 'cd /src && exec "$@"' sh "$@" || status=$?
+    exit "$status" ;;
+  keep) exec chroot "$root" /usr/bin/env -i "${env[@]}" bash -c 'cd /src && exec "$@"' sh "$@" ;;
+  *) exec chroot "$root" /usr/bin/env -i "${env[@]}" "$@" ;;
+esac

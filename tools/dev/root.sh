@@ -59,7 +59,7 @@ probe_rights() {
   [ "$(id -u)" -ne 0 ] || { root_mode=root; return; }
   if unshare --user --map-auto --map-root-user --mount --pid --fork true 2>/dev/null; then root_mode=unshare; return; fi
   die "neither root nor usable user namespaces: a private Debian root cannot be made here" \
-    "run as root, or let an administrator enable user namespaces and add subordinate ids (usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $(id -un)), or use: docker|podman build --target dev"
+    "run as root, or let an administrator enable user namespaces and add subordinate ids (usermod --add-subuids 100000-165535 --add-subgids 100000-165535 $(id -un 2>/dev/null || id -u)), or use: docker|podman build --target dev"
 }
 
 # Keeps the last lines of a long log visible and the rest in a file.
@@ -137,7 +137,8 @@ enter_root() {
   local flags=(--mount --propagation private)
   [ "${root_mode:-root}" = root ] || flags+=(--user --map-auto --map-root-user)
   [ "$kind" != pid ] || flags+=(--pid --fork --kill-child=KILL)
-  unshare "${flags[@]}" "$BASH" "$dev_tools/enter.sh" "$kind" "$root_base" "$dev_repo" "$dev_cache" "$@"
+  # pdeathsig: when this shell is killed, unshare goes too, and --kill-child takes the rest.
+  setpriv --pdeathsig=KILL unshare "${flags[@]}" "$BASH" "$dev_tools/enter.sh" "$kind" "$root_base" "$dev_repo" "$dev_cache" "$@"
 }
 
 in_root() { run_in_root pid "$@"; }

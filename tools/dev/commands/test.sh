@@ -7,6 +7,7 @@
 #
 #   unit          unit tests of every module
 #   layers        dependency direction between modules, from the includes
+#   devtool       ./dev itself: refusals, exit status, nothing left behind
 #   e2e           the programs as processes: orders through sidecar and service, crash, faults, chaos, load
 #   kafka-smoke   the same orders on one real Kafka broker
 #   kafka         the journal and the orders on three real brokers
