@@ -23,6 +23,7 @@ MAY_INCLUDE = {
 LIB = {
     "runtime": set(),
     "yaml": {"runtime"},
+    "config": {"runtime", "yaml"},
     "telemetry": {"runtime"},
     "http": {"runtime", "telemetry"},
     "contracts": {"runtime"},

@@ -3,6 +3,7 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <format>
 #include <fstream>
 #include <iterator>
@@ -134,10 +135,11 @@ Result<std::string> read_file(const std::string& path) {
   if (!in) {
     return fail(ErrorCode::kNotFound, "cannot be opened: check the path and its permissions", path);
   }
-  std::string text(std::istreambuf_iterator<char>(in), {});
-  if (in.bad() || (text.empty() && !in.eof())) {
-    return fail(ErrorCode::kNotFound, "cannot be read: is it a folder?", path);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return fail(ErrorCode::kNotFound, "cannot be read: it is a folder", path);
   }
+  std::string text(std::istreambuf_iterator<char>(in), {});
   return text;
 }
 
@@ -147,8 +149,8 @@ Result<Node> only(Result<std::vector<Node>> documents, std::string_view file) {
   }
   if (documents->size() != 1) {
     const std::string where = documents->size() > 1 ? (*documents)[1].where() : std::format("{}:1:1", file);
-    return fail(ErrorCode::kInvalidArgument, documents->empty() ? "is empty: one YAML document is expected" : "a second document: only one is expected in this file",
-                where);
+    return fail(ErrorCode::kInvalidArgument,
+                documents->empty() ? "is empty: one YAML document is expected" : "a second document: only one is expected in this file", where);
   }
   return std::move(documents->front());
 }
@@ -182,7 +184,8 @@ Result<std::vector<Node>> parse_documents(std::string_view text, std::string_vie
   } catch (const Refused& refused) {
     return std::unexpected(refused.error);
   } catch (const YAML::Exception& problem) {
-    return fail(ErrorCode::kInvalidArgument, "is not YAML: " + problem.msg, std::format("{}:{}:{}", *name, problem.mark.line + 1, problem.mark.column + 1));
+    return fail(ErrorCode::kInvalidArgument, "is not YAML: " + problem.msg,
+                std::format("{}:{}:{}", *name, problem.mark.line + 1, problem.mark.column + 1));
   }
   return documents;
 }
