@@ -52,6 +52,7 @@ struct Registry::Family {
   prometheus::MetricType type;
   std::string help;
   std::map<Labels, std::unique_ptr<Series>> series;
+  std::function<std::vector<std::pair<Labels, double>>()> read_all;
 };
 
 namespace {
@@ -88,25 +89,30 @@ Registry::Registry() {
 
 Registry::~Registry() = default;
 
-Registry::Series& Registry::series(const MetricInfo& info, prometheus::MetricType type, const Labels& labels) {
-  auto& family = families_[std::string(info.name)];
-  if (!family) {
-    family = std::make_unique<Family>(Family{type, std::string(info.help), {}});
+Registry::Family& Registry::family(const MetricInfo& info, prometheus::MetricType type) {
+  auto& found = families_[std::string(info.name)];
+  if (!found) {
+    found = std::make_unique<Family>(Family{type, std::string(info.help), {}, {}});
   }
-  if (family->type != type || family->help != info.help) {
+  if (found->type != type || found->help != info.help) {
     impossible("a metric is declared twice with different kinds or helps", info.name);
   }
-  if (const auto found = family->series.find(labels); found != family->series.end()) {
+  return *found;
+}
+
+Registry::Series& Registry::series(const MetricInfo& info, prometheus::MetricType type, const Labels& labels) {
+  auto& members = family(info, type).series;
+  if (const auto found = members.find(labels); found != members.end()) {
     return *found->second;
   }
   Labels key = labels;
-  if (family->series.size() >= kMaxSeries) {
+  if (members.size() >= kMaxSeries) {
     overflow_.add();
     for (auto& [label, value] : key) {
       value = "overflow";
     }
   }
-  auto& slot = family->series[key];
+  auto& slot = members[key];
   if (!slot) {
     slot = std::make_unique<Series>();
     slot->labels = std::move(key);
@@ -151,13 +157,25 @@ void Registry::counter_function(const MetricInfo& info, std::function<double()> 
   series(info, prometheus::MetricType::Counter, labels).read = std::move(read);
 }
 
+void Registry::gauge_family_function(const MetricInfo& info, std::function<std::vector<std::pair<Labels, double>>()> read) {
+  const std::lock_guard lock(mutex_);
+  family(info, prometheus::MetricType::Gauge).read_all = std::move(read);
+}
+
 std::vector<prometheus::MetricFamily> Registry::Collect() const {
   const std::lock_guard lock(mutex_);
   std::vector<prometheus::MetricFamily> result;
-  for (const auto& [family_name, family] : families_) {
-    prometheus::MetricFamily out{family_name, family->help, family->type, {}};
-    for (const auto& [key, item] : family->series) {
-      out.metric.push_back(to_client_metric(family->type, item->labels, item->counter.get(), item->gauge.get(), item->histogram.get(), item->read));
+  for (const auto& [family_name, members] : families_) {
+    prometheus::MetricFamily out{family_name, members->help, members->type, {}};
+    for (const auto& [key, item] : members->series) {
+      out.metric.push_back(to_client_metric(members->type, item->labels, item->counter.get(), item->gauge.get(), item->histogram.get(), item->read));
+    }
+    if (members->read_all) {
+      for (const auto& [labels, value] : members->read_all()) {
+        if (out.metric.size() < kMaxSeries) {
+          out.metric.push_back(to_client_metric(members->type, labels, nullptr, nullptr, nullptr, [shown = value] { return shown; }));
+        }
+      }
     }
     result.push_back(std::move(out));
   }

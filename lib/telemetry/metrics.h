@@ -105,11 +105,15 @@ class Registry final : public prometheus::Collectable {
   void gauge_function(const MetricInfo& info, std::function<double()> read, const Labels& labels = {});
   void counter_function(const MetricInfo& info, std::function<double()> read, const Labels& labels = {});
 
+  /// A gauge whose series come and go: all of them are read when scraped. At most `kMaxSeries` are shown.
+  void gauge_family_function(const MetricInfo& info, std::function<std::vector<std::pair<Labels, double>>()> read);
+
   [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
   struct Series;
   struct Family;
+  Family& family(const MetricInfo& info, prometheus::MetricType type);
   Series& series(const MetricInfo& info, prometheus::MetricType type, const Labels& labels);
 
   mutable std::mutex mutex_;

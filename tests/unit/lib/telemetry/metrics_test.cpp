@@ -36,6 +36,20 @@ TEST(Registry, BoundsTheSeriesOfAFamily) {
   EXPECT_EQ(registry.counter({"c_total", "C."}, {{"a", "overflow"}}).value(), 10U);
 }
 
+TEST(Registry, ReadsTheSeriesThatComeAndGoWhenScraped) {
+  Registry registry;
+  std::vector<std::pair<Labels, double>> now{{{{"a", "1"}}, 5}};
+  registry.gauge_family_function({"g", "G."}, [&] { return now; });
+  const auto family = [&] {
+    const auto families = registry.Collect();
+    return *std::ranges::find(families, std::string("g"), &prometheus::MetricFamily::name);
+  };
+  ASSERT_EQ(family().metric.size(), 1U);
+  EXPECT_EQ(family().metric[0].gauge.value, 5);
+  now.clear();
+  EXPECT_TRUE(family().metric.empty());
+}
+
 TEST(RegistryDeathTest, AMetricDeclaredTwiceDifferentlyEndsTheProcess) {
   Registry registry;
   registry.counter({"c_total", "C."});

@@ -1,0 +1,12 @@
+#include <unistd.h>
+
+#include <iostream>
+
+#include "cli/command_line.h"
+#include "cli/output.h"
+
+int main(int argc, char** argv) {
+  using namespace outrigger::cli;
+  CommandLine command_line({std::cin, std::cout, std::cerr, wants_colour(STDOUT_FILENO), wants_colour(STDERR_FILENO)});
+  return command_line.run(argc, argv);
+}
