@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "lib/participant/message.h"
+#include "lib/runtime/error.h"
+
+namespace outrigger::saga {
+
+/// Some deadline of the saga may have passed. A timer that comes early, late or twice does no harm.
+struct TimerFired {};
+
+/// What an operator may do. Every action is audited in the saga's history.
+enum class Operation : std::uint8_t {
+  kRetry,       ///< send what is waiting now; a stuck undo gets its retries again
+  kSkip,        ///< stuck: go on without this undo; the effect stays
+  kComplete,    ///< stuck: the operator has undone it by hand
+  kCompensate,  ///< running: stop and undo what was done
+  kAbandon,     ///< not finished: end it as it stands
+};
+
+struct OperatorAction {
+  Operation operation = Operation::kRetry;
+  std::string actor;   ///< who, for the audit
+  std::string reason;  ///< why, for the audit
+};
+
+using Event = std::variant<participant::Reply, TimerFired, OperatorAction>;
+
+[[nodiscard]] std::string_view name(Operation operation);  ///< "retry", "skip", …
+[[nodiscard]] Result<Operation> parse_operation(std::string_view text);
+
+}  // namespace outrigger::saga
