@@ -1,0 +1,123 @@
+#include "lib/participant/sqlite.h"
+
+#include <sqlite3.h>
+
+#include <format>
+
+namespace outrigger::participant {
+namespace {
+
+// Another process's checkpoint or read may hold the file for a moment.
+constexpr int kBusyMilliseconds = 5'000;
+
+ErrorCode code_of(int result) {
+  switch (result & 0xff) {
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_NOMEM:
+    case SQLITE_CANTOPEN:
+    case SQLITE_READONLY:
+    case SQLITE_INTERRUPT: return ErrorCode::kUnavailable;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB: return ErrorCode::kDataLoss;
+    case SQLITE_CONSTRAINT: return ErrorCode::kFailedPrecondition;
+    default: return ErrorCode::kInternal;
+  }
+}
+
+std::unexpected<Error> failure(sqlite3* connection, int result) {
+  const char* file = connection == nullptr ? nullptr : sqlite3_db_filename(connection, "main");
+  const char* message = connection == nullptr ? sqlite3_errstr(result) : sqlite3_errmsg(connection);
+  return fail(code_of(result), std::format("SQLite: {} ({})", message, result), file == nullptr ? "" : file);
+}
+
+}  // namespace
+
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+
+Statement& Statement::bind(int parameter, std::int64_t value) {
+  if (sqlite3_bind_int64(statement_.get(), parameter, value) != SQLITE_OK) {
+    impossible("SQLite parameter", sqlite3_sql(statement_.get()));
+  }
+  return *this;
+}
+
+Statement& Statement::bind(int parameter, std::string_view value) {
+  if (sqlite3_bind_text64(statement_.get(), parameter, value.data(), value.size(), SQLITE_TRANSIENT, SQLITE_UTF8) != SQLITE_OK) {
+    impossible("SQLite parameter", sqlite3_sql(statement_.get()));
+  }
+  return *this;
+}
+
+Result<bool> Statement::step() {
+  const int result = sqlite3_step(statement_.get());
+  if (result == SQLITE_ROW) {
+    return true;
+  }
+  if (result == SQLITE_DONE) {
+    sqlite3_reset(statement_.get());
+    return false;
+  }
+  auto problem = failure(sqlite3_db_handle(statement_.get()), result);
+  sqlite3_reset(statement_.get());
+  return problem;
+}
+
+Result<void> Statement::run() {
+  const auto stepped = step();
+  reset();
+  if (!stepped) {
+    return std::unexpected(stepped.error());
+  }
+  return {};
+}
+
+void Statement::reset() { sqlite3_reset(statement_.get()); }
+
+std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
+
+std::string Statement::text(int column) const {
+  const auto* bytes = static_cast<const char*>(static_cast<const void*>(sqlite3_column_text(statement_.get(), column)));
+  return bytes == nullptr ? std::string{} : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column)));
+}
+
+void Database::Close::operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
+
+Result<Database> Database::open(const std::filesystem::path& file) {
+  sqlite3* connection = nullptr;
+  const int result = sqlite3_open_v2(file.c_str(), &connection, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+  Database database(connection);
+  if (result != SQLITE_OK) {
+    const auto problem = failure(connection, result);
+    return fail(problem.error().code, problem.error().message, file.string());
+  }
+  sqlite3_busy_timeout(connection, kBusyMilliseconds);
+  sqlite3_extended_result_codes(connection, 1);
+  if (const auto set = database.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"); !set) {
+    return std::unexpected(set.error());
+  }
+  return database;
+}
+
+Result<void> Database::execute(const std::string& sql) {
+  if (const int result = sqlite3_exec(connection_.get(), sql.c_str(), nullptr, nullptr, nullptr); result != SQLITE_OK) {
+    return failure(connection_.get(), result);
+  }
+  return {};
+}
+
+Result<Statement> Database::prepare(std::string_view sql) {
+  sqlite3_stmt* statement = nullptr;
+  if (const int result =
+          sqlite3_prepare_v3(connection_.get(), sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+      result != SQLITE_OK) {
+    return failure(connection_.get(), result);
+  }
+  return Statement(statement);
+}
+
+bool Database::is_in_transaction() const { return sqlite3_get_autocommit(connection_.get()) == 0; }
+
+}  // namespace outrigger::participant

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "lib/runtime/error.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace outrigger::participant {
+
+/// A prepared statement. Reusable: step() to the end or reset(), then bind anew. One thread at a time.
+class Statement final {
+ public:
+  /// Parameters and columns count from 1 and 0, as in SQLite. Text is copied.
+  Statement& bind(int parameter, std::int64_t value);
+  Statement& bind(int parameter, std::string_view value);
+
+  /// True: a row is there. False: done; the statement is reset. Errors: see Database.
+  [[nodiscard]] Result<bool> step();
+  /// For statements without rows.
+  [[nodiscard]] Result<void> run();
+  void reset();
+
+  [[nodiscard]] std::int64_t integer(int column) const;
+  [[nodiscard]] std::string text(int column) const;
+
+ private:
+  friend class Database;
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+};
+
+/// A participant's own SQLite database: write-ahead log, synchronous=FULL, foreign keys on. One thread at a time; other
+/// processes may read. What is committed survives a crash of the process and of the machine.
+///
+/// Errors: kUnavailable (disk full, I/O error, locked: try again), kDataLoss (damaged file), kFailedPrecondition (a constraint
+/// of the schema), kInternal (wrong SQL). `context` is the file.
+class Database final {
+ public:
+  /// Opens or creates the file; its folder must exist.
+  [[nodiscard]] static Result<Database> open(const std::filesystem::path& file);
+
+  /// One or more statements without results.
+  [[nodiscard]] Result<void> execute(const std::string& sql);
+  [[nodiscard]] Result<Statement> prepare(std::string_view sql);
+
+  /// False after an error that made SQLite roll the whole transaction back by itself.
+  [[nodiscard]] bool is_in_transaction() const;
+
+ private:
+  struct Close {
+    void operator()(sqlite3* connection) const;
+  };
+  explicit Database(sqlite3* connection) : connection_(connection) {}
+  std::unique_ptr<sqlite3, Close> connection_;
+};
+
+}  // namespace outrigger::participant
