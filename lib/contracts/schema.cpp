@@ -1,0 +1,360 @@
+#include "lib/contracts/schema.h"
+
+#include <avro/errors.h>
+#include <avro/schema.h>
+
+#include <algorithm>
+#include <array>
+#include <format>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "lib/contracts/internal/json_encoder.h"
+#include "lib/contracts/internal/node.h"
+
+namespace outrigger::contracts {
+namespace {
+
+using internal::Field;
+using internal::Kind;
+using internal::Node;
+using Json = nlohmann::json;
+
+constexpr std::array<std::string_view, 14> kTypeNames{"null", "boolean", "int",  "long",  "float", "double", "bytes",
+                                                      "string", "record",  "enum", "fixed", "array", "map",    "union"};
+constexpr std::size_t kPrimitives = 8;
+constexpr std::size_t kMaxDepth = 64;
+constexpr std::size_t kMaxFixedBytes = 1U << 20U;
+
+bool is_name(std::string_view text) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return !text.empty() && is_letter(text.front()) && std::ranges::all_of(text, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+}
+
+bool is_full_name(std::string_view text) {
+  for (;;) {
+    const auto dot = text.find('.');
+    if (!is_name(text.substr(0, dot))) {
+      return false;
+    }
+    if (dot == std::string_view::npos) {
+      return true;
+    }
+    text.remove_prefix(dot + 1);
+  }
+}
+
+/// Builds the tree; the first problem ends it.
+class Parser {
+ public:
+  explicit Parser(internal::Schema& out) : out_(out) {}
+
+  Result<const Node*> type(const Json& json, const std::string& name_space, const std::string& path, std::size_t depth) {
+    if (depth > kMaxDepth) {
+      return problem(path, "types are nested too deeply");
+    }
+    if (json.is_string()) {
+      return reference(json.get<std::string>(), name_space, path);
+    }
+    if (json.is_array()) {
+      return union_of(json, name_space, path, depth);
+    }
+    if (!json.is_object() || !json.contains("type")) {
+      return problem(path, "a type is a name, a list of types or an object with \"type\"");
+    }
+    const auto& kind = json.at("type");
+    if (!kind.is_string()) {
+      return type(kind, name_space, path, depth + 1);
+    }
+    const auto text = kind.get<std::string>();
+    if (text == "record" || text == "error") {
+      return record(json, name_space, path, depth);
+    }
+    if (text == "enum") {
+      return enumeration(json, name_space, path);
+    }
+    if (text == "fixed") {
+      return fixed(json, name_space, path);
+    }
+    if (text == "array" || text == "map") {
+      const std::string key = text == "array" ? "items" : "values";
+      if (!json.contains(key)) {
+        return problem(path, std::format("{} without \"{}\"", text, key));
+      }
+      auto element = type(json.at(key), name_space, path + "." + key, depth + 1);
+      if (!element) {
+        return element;
+      }
+      auto& node = add(text == "array" ? Kind::kArray : Kind::kMap);
+      node.branches.push_back(*element);
+      return &node;
+    }
+    return reference(text, name_space, path);
+  }
+
+ private:
+  static std::unexpected<Error> problem(const std::string& path, std::string_view what) {
+    return fail(ErrorCode::kInvalidArgument, std::format("{}: {}", path.empty() ? "schema" : path, what));
+  }
+
+  Node& add(Kind kind) {
+    out_.nodes.push_back(std::make_unique<Node>());
+    out_.nodes.back()->kind = kind;
+    return *out_.nodes.back();
+  }
+
+  Result<const Node*> reference(const std::string& name, const std::string& name_space, const std::string& path) {
+    const auto primitive = std::ranges::find(kTypeNames.begin(), kTypeNames.begin() + kPrimitives, name);
+    if (primitive != kTypeNames.begin() + kPrimitives) {
+      return &add(static_cast<Kind>(primitive - kTypeNames.begin()));
+    }
+    const bool is_qualified = name.contains('.');
+    const auto found = named_.find(is_qualified || name_space.empty() ? name : name_space + "." + name);
+    if (found == named_.end()) {
+      return problem(path, std::format("unknown type '{}': a named type must be defined before it is used", name));
+    }
+    return found->second;
+  }
+
+  Result<const Node*> union_of(const Json& json, const std::string& name_space, const std::string& path, std::size_t depth) {
+    if (json.empty()) {
+      return problem(path, "a union needs a branch");
+    }
+    std::vector<const Node*> branches;
+    std::set<std::string> kinds;
+    for (std::size_t i = 0; i < json.size(); ++i) {
+      const auto where = std::format("{}[{}]", path, i);
+      auto branch = type(json[i], name_space, where, depth + 1);
+      if (!branch) {
+        return branch;
+      }
+      const auto& node = **branch;
+      if (node.kind == Kind::kUnion) {
+        return problem(where, "a union must not hold a union directly");
+      }
+      if (!kinds.insert(node.name.empty() ? std::string(type_name(node.kind)) : node.name).second) {
+        return problem(where, std::format("the union has {} twice", node.name.empty() ? type_name(node.kind) : node.name));
+      }
+      branches.push_back(&node);
+    }
+    auto& node = add(Kind::kUnion);
+    node.branches = std::move(branches);
+    return &node;
+  }
+
+  // Registers the name before the content is read, so that a record can contain itself.
+  Result<Node*> named(Kind kind, const Json& json, std::string& name_space, const std::string& path) {
+    if (!json.contains("name") || !json.at("name").is_string()) {
+      return problem(path, std::format("{} without a name", type_name(kind)));
+    }
+    auto name = json.at("name").get<std::string>();
+    if (const auto dot = name.rfind('.'); dot != std::string::npos) {
+      name_space = name.substr(0, dot);
+    } else {
+      if (json.contains("namespace") && json.at("namespace").is_string()) {
+        name_space = json.at("namespace").get<std::string>();
+      }
+      name = name_space.empty() ? name : name_space + "." + name;
+    }
+    if (!is_full_name(name)) {
+      return problem(path, std::format("'{}' is not an Avro name: letters, digits and _, not starting with a digit, parts joined by dots", name));
+    }
+    auto& node = add(kind);
+    node.name = name;
+    if (!named_.emplace(name, &node).second) {
+      return problem(path, std::format("'{}' is defined twice", name));
+    }
+    return &node;
+  }
+
+  Result<const Node*> record(const Json& json, std::string name_space, const std::string& path, std::size_t depth) {
+    auto node = named(Kind::kRecord, json, name_space, path);
+    if (!node) {
+      return std::unexpected(node.error());
+    }
+    if (!json.contains("fields") || !json.at("fields").is_array()) {
+      return problem(path, std::format("record {} without a list of fields", (*node)->name));
+    }
+    std::set<std::string> names;
+    for (const auto& entry : json.at("fields")) {
+      if (!entry.is_object() || !entry.contains("name") || !entry.at("name").is_string() || !entry.contains("type")) {
+        return problem((*node)->name, "a field is an object with \"name\" and \"type\"");
+      }
+      Field field;
+      field.name = entry.at("name").get<std::string>();
+      const auto where = (*node)->name + "." + field.name;
+      if (!is_name(field.name)) {
+        return problem(where, "not an Avro name; \"json\" can give the field another name in JSON");
+      }
+      field.json_name = entry.value("json", field.name);
+      if (!names.insert(field.name).second || (field.json_name != field.name && !names.insert(field.json_name).second)) {
+        return problem(where, "the record has this field twice");
+      }
+      auto type_of_field = type(entry.at("type"), name_space, where, depth + 1);
+      if (!type_of_field) {
+        return type_of_field;
+      }
+      field.type = *type_of_field;
+      if (entry.contains("default")) {
+        field.is_default_null = entry.at("default").is_null();
+        field.default_bytes.emplace();
+        // Avro: the default of a union belongs to its first branch.
+        const auto& of = field.type->kind == Kind::kUnion ? *field.type->branches.front() : *field.type;
+        if (field.type->kind == Kind::kUnion) {
+          field.default_bytes->push_back('\0');
+        }
+        if (auto encoded = internal::encode_value(of, entry.at("default"), where + " (default)", *field.default_bytes); !encoded) {
+          return std::unexpected(encoded.error());
+        }
+      }
+      (*node)->fields.push_back(std::move(field));
+    }
+    return *node;
+  }
+
+  Result<const Node*> enumeration(const Json& json, std::string name_space, const std::string& path) {
+    auto node = named(Kind::kEnum, json, name_space, path);
+    if (!node) {
+      return std::unexpected(node.error());
+    }
+    const auto symbols = json.find("symbols");
+    if (symbols == json.end() || !symbols->is_array() || symbols->empty()) {
+      return problem((*node)->name, "an enum needs a list of symbols");
+    }
+    for (const auto& symbol : *symbols) {
+      if (!symbol.is_string() || !is_name(symbol.get<std::string>()) || std::ranges::contains((*node)->symbols, symbol.get<std::string>())) {
+        return problem((*node)->name, std::format("symbol {} is not an Avro name or is there twice", symbol.dump()));
+      }
+      (*node)->symbols.push_back(symbol.get<std::string>());
+    }
+    return *node;
+  }
+
+  Result<const Node*> fixed(const Json& json, std::string name_space, const std::string& path) {
+    auto node = named(Kind::kFixed, json, name_space, path);
+    if (!node) {
+      return std::unexpected(node.error());
+    }
+    const auto size = json.find("size");
+    if (size == json.end() || !size->is_number_unsigned() || size->get<std::uint64_t>() > kMaxFixedBytes) {
+      return problem((*node)->name, std::format("a fixed needs a size of at most {} bytes", kMaxFixedBytes));
+    }
+    (*node)->size = size->get<std::size_t>();
+    return *node;
+  }
+
+  internal::Schema& out_;
+  std::map<std::string, const Node*, std::less<>> named_;
+};
+
+// Specification, "Transforming into Parsing Canonical Form". Names need no escaping: is_name allows nothing that would.
+void append_canonical(const Node& node, std::set<const Node*>& written, std::string& out) {
+  const auto list = [&](const auto& items, auto&& write) {
+    bool is_first = true;
+    for (const auto& item : items) {
+      out += is_first ? "" : ",";
+      is_first = false;
+      write(item);
+    }
+  };
+  if (!node.name.empty() && !written.insert(&node).second) {
+    out += std::format("\"{}\"", node.name);
+    return;
+  }
+  switch (node.kind) {
+    case Kind::kRecord:
+      out += std::format(R"({{"name":"{}","type":"record","fields":[)", node.name);
+      list(node.fields, [&](const Field& field) {
+        out += std::format(R"({{"name":"{}","type":)", field.name);
+        append_canonical(*field.type, written, out);
+        out += '}';
+      });
+      out += "]}";
+      return;
+    case Kind::kEnum:
+      out += std::format(R"({{"name":"{}","type":"enum","symbols":[)", node.name);
+      list(node.symbols, [&](const std::string& symbol) { out += std::format("\"{}\"", symbol); });
+      out += "]}";
+      return;
+    case Kind::kFixed: out += std::format(R"({{"name":"{}","type":"fixed","size":{}}})", node.name, node.size); return;
+    case Kind::kArray:
+    case Kind::kMap:
+      out += node.kind == Kind::kArray ? R"({"type":"array","items":)" : R"({"type":"map","values":)";
+      append_canonical(*node.branches.front(), written, out);
+      out += '}';
+      return;
+    case Kind::kUnion:
+      out += '[';
+      list(node.branches, [&](const Node* branch) { append_canonical(*branch, written, out); });
+      out += ']';
+      return;
+    default: out += std::format("\"{}\"", type_name(node.kind));
+  }
+}
+
+constexpr std::uint64_t kEmptyFingerprint = 0xc15d213aa4d7a795U;
+
+constexpr std::array<std::uint64_t, 256> make_rabin_table() {
+  std::array<std::uint64_t, 256> table{};
+  for (std::uint64_t i = 0; i < 256; ++i) {
+    std::uint64_t value = i;
+    for (int bit = 0; bit < 8; ++bit) {
+      value = (value >> 1U) ^ ((value & 1U) != 0 ? kEmptyFingerprint : 0);
+    }
+    table[i] = value;
+  }
+  return table;
+}
+
+constexpr auto kRabinTable = make_rabin_table();
+
+}  // namespace
+
+std::string_view internal::type_name(Kind kind) { return kTypeNames.at(static_cast<std::size_t>(kind)); }
+
+std::uint64_t rabin_fingerprint(std::string_view bytes) {
+  std::uint64_t fingerprint = kEmptyFingerprint;
+  for (const char c : bytes) {
+    fingerprint = (fingerprint >> 8U) ^ kRabinTable[(fingerprint ^ static_cast<std::uint8_t>(c)) & 0xffU];
+  }
+  return fingerprint;
+}
+
+Result<Schema> Schema::parse(std::string_view json, std::string_view source) {
+  const auto with_source = [&](Error error) {
+    error.context = source;
+    return std::unexpected(std::move(error));
+  };
+  Json parsed;
+  try {
+    parsed = Json::parse(json);
+  } catch (const Json::exception& e) {
+    return with_source({ErrorCode::kInvalidArgument, std::format("not JSON: {}", e.what()), {}});
+  }
+  auto schema = std::make_shared<internal::Schema>();
+  auto root = Parser(*schema).type(parsed, {}, {}, 0);
+  if (!root) {
+    return with_source(root.error());
+  }
+  // The second opinion: what avro-c refuses, other users of the contract could not read.
+  avro_schema_t other = nullptr;
+  if (avro_schema_from_json_length(json.data(), json.size(), &other) != 0) {
+    return with_source({ErrorCode::kInvalidArgument, std::format("avro-c refuses the schema: {}", avro_strerror()), {}});
+  }
+  avro_schema_decref(other);
+  schema->root = *root;
+  schema->name = (*root)->name.empty() ? std::string(internal::type_name((*root)->kind)) : (*root)->name;
+  std::set<const Node*> written;
+  append_canonical(**root, written, schema->canonical_form);
+  schema->fingerprint = rabin_fingerprint(schema->canonical_form);
+  return Schema(std::move(schema));
+}
+
+Schema::Schema(std::shared_ptr<const internal::Schema> schema) : schema_(std::move(schema)) {}
+const std::string& Schema::name() const { return schema_->name; }
+const std::string& Schema::canonical_form() const { return schema_->canonical_form; }
+std::uint64_t Schema::fingerprint() const { return schema_->fingerprint; }
+const internal::Node& Schema::root() const { return *schema_->root; }
+
+}  // namespace outrigger::contracts
