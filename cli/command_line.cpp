@@ -127,6 +127,10 @@ CLI::App& CommandLine::add_group(const std::string& name, const std::string& des
   return group;
 }
 
+CLI::App& CommandLine::add_command(const std::string& name, const std::string& description, Action action) {
+  return add_command(state_->app, name, description, std::move(action));
+}
+
 CLI::App& CommandLine::add_command(CLI::App& parent, const std::string& name, const std::string& description, Action action) {
   CLI::App& command = *parent.add_subcommand(name, description);
   command.require_subcommand(0);

@@ -50,6 +50,9 @@ class CommandLine final {
 
   CLI::App& add_group(const std::string& name, const std::string& description);
 
+  /// A command without a group: `outrigger load`.
+  CLI::App& add_command(const std::string& name, const std::string& description, Action action);
+
   /// `parent` is a group or the result of another add_command.
   CLI::App& add_command(CLI::App& parent, const std::string& name, const std::string& description, Action action);
 

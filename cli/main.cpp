@@ -3,10 +3,12 @@
 #include <iostream>
 
 #include "cli/command_line.h"
+#include "cli/load_commands.h"
 #include "cli/output.h"
 
 int main(int argc, char** argv) {
   using namespace outrigger::cli;
   CommandLine command_line({std::cin, std::cout, std::cerr, wants_colour(STDOUT_FILENO), wants_colour(STDERR_FILENO)});
+  add_load_commands(command_line);
   return command_line.run(argc, argv);
 }
