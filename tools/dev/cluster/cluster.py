@@ -148,6 +148,10 @@ def tail(path: Path, lines: int = 20) -> None:
             print(f"    {line[:300]}", file=sys.stderr)
 
 
+def is_ready(cluster: Layout) -> bool:
+    return cluster.progress.exists() and '"ready"' in cluster.progress.read_text()
+
+
 def follow(cluster: Layout, pid: int) -> None:
     """Prints what the node reaches until it is ready; ends the attempt when it fails."""
     begin, seen = time.monotonic(), 0
@@ -200,7 +204,7 @@ def start(cluster: Layout) -> None:
                 if isinstance(error, KeyboardInterrupt):
                     die("interrupted: nothing was left behind")
                 raise
-        else:
+        elif not is_ready(cluster):  # an earlier start was killed, its cluster goes on
             follow(cluster, pid)
         describe(cluster)
 
@@ -251,8 +255,6 @@ def stop(cluster: Layout) -> None:
             print(f"cluster {cluster.name} is not running")
             return
         remove(cluster)
-    with contextlib.suppress(OSError):
-        cluster.lock.unlink()
     print(f"cluster {cluster.name} is stopped: no process, mount, interface, cgroup or file of it is left")
 
 
@@ -271,7 +273,7 @@ def status(cluster: Layout) -> int:
     if pid is None:
         print(f"cluster {cluster.name} is not running" + (": what a crash left is removed by the next start or by stop" if cluster.folder.exists() else ""))
         return NOT_RUNNING
-    ready = cluster.progress.exists() and '"ready"' in cluster.progress.read_text()
+    ready = is_ready(cluster)
     daemons = json.loads(cluster.daemons.read_text()) if cluster.daemons.exists() else {}
     broken = [f"{name} ended: {d['ended']} (log: {cluster.logs}/{name}.log)" for name, d in daemons.items() if d["ended"]]
     print(f"cluster {cluster.name}: {'degraded' if broken else 'ready' if ready else 'starting'} (process {pid})")

@@ -18,7 +18,7 @@
 cluster_program() { in_root_detached "build k8s" python3 tools/dev/cluster/cluster.py "$@"; }
 
 dev_cluster() {
-  local name=main action tar
+  local name=default action tar
   [ "${1:-}" != --name ] || { name=${2:?--name needs a value}; shift 2; }
   [ $# -gt 0 ] || usage_error "cluster: what shall it do?" "./dev cluster --help"
   action=$1; shift
