@@ -54,6 +54,19 @@ Result<void> SchemaRegistry::add_folder(const std::filesystem::path& folder) {
   return {};
 }
 
+Result<void> SchemaRegistry::add_embedded(std::span<const EmbeddedSchema> schemas) {
+  for (const auto& [file, text] : schemas) {
+    auto schema = Schema::parse(text, file);
+    if (!schema) {
+      return std::unexpected(schema.error());
+    }
+    if (auto added = add(std::move(*schema)); !added) {
+      return added;
+    }
+  }
+  return {};
+}
+
 const Schema* SchemaRegistry::find(std::string_view name) const {
   const auto found = by_name_.find(name);
   return found == by_name_.end() ? nullptr : find(found->second);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,12 @@ struct DecodedRecord {
   std::string json;
 };
 
+/// A schema's file that was embedded when the program was built (cmake/Embed.cmake).
+struct EmbeddedSchema {
+  std::string_view file;
+  std::string_view text;
+};
+
 /// The schemas of a process. Filled at start-up, then read by any thread.
 ///
 /// Single-object encoding (Avro 1.11, "Single-object encoding"): C3 01, the fingerprint in little-endian order, the Avro binary.
@@ -29,6 +36,8 @@ class SchemaRegistry final {
 
   /// Adds every *.avsc below the folder, in the order of their paths. Errors: kNotFound, kInvalidArgument with file and path.
   Result<void> add_folder(const std::filesystem::path& folder);
+
+  Result<void> add_embedded(std::span<const EmbeddedSchema> schemas);
 
   /// Null when there is none. The pointer lives as long as the registry and until the name is added again.
   [[nodiscard]] const Schema* find(std::string_view name) const;

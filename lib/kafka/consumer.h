@@ -1,0 +1,92 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "lib/kafka/group_metadata.h"
+#include "lib/kafka/record.h"
+#include "lib/runtime/error.h"
+
+namespace outrigger::kafka {
+
+struct ConsumerSettings {
+  ClientSettings client;
+  std::string group;
+  std::string instance;                                   ///< group.instance.id: a restart within the session keeps the partitions
+  std::chrono::milliseconds session_timeout{10'000};
+  std::chrono::milliseconds max_poll_interval{120'000};   ///< longer than any callback may take
+  bool read_committed = true;
+  bool partition_eof = false;                             ///< poll() reports EndOfPartition
+  std::size_t queue_bytes = 8U * 1024 * 1024;             ///< fetched ahead, all partitions together
+};
+
+/// Called from within poll() and close(), on their thread.
+struct RebalanceCallbacks {
+  /// The consumer has these partitions from now on; fetching is paused until seek() of each.
+  std::function<void(const GroupMetadata&, std::vector<TopicPartition>)> assigned;
+  /// Returns when nothing of this process will be written for them any more. `lost`: they may be another's already.
+  std::function<void(std::vector<TopicPartition>, bool lost)> revoked;
+};
+
+/// Nothing more to read now; `next` is behind the last record or marker.
+struct EndOfPartition {
+  TopicPartition partition;
+  std::int64_t next = 0;
+};
+/// What went wrong, for health and log; the consumer goes on unless it is fatal.
+struct ConsumerError {
+  std::string message;
+  bool is_fatal = false;
+  bool is_instance_fenced = false;  ///< another process joined with this static instance id
+  bool is_out_of_range = false;     ///< a position is before the log's start or beyond its end
+  std::optional<TopicPartition> partition;
+};
+using Polled = std::variant<std::monostate, ReceivedRecord, EndOfPartition, ConsumerError>;
+
+/// A consumer that commits nothing by itself. Either subscribe() or assign().
+///
+/// poll(), seek() and close() belong to one thread; committed() is thread-safe.
+class Consumer final {
+ public:
+  /// Does not connect: errors are of the settings (kInvalidArgument).
+  [[nodiscard]] static Result<std::unique_ptr<Consumer>> create(const ConsumerSettings& settings);
+  /// Closes.
+  ~Consumer();
+
+  /// Joins the group; assignments are by range, so that topics with equal partition counts are assigned alike.
+  [[nodiscard]] Result<void> subscribe(const std::vector<std::string>& topics, RebalanceCallbacks callbacks);
+  /// Reads from the positions, without a group.
+  [[nodiscard]] Result<void> assign(std::span<const Position> positions);
+
+  [[nodiscard]] Polled poll(std::chrono::milliseconds timeout);
+
+  /// Begins to read the partition at `position.next`; what was fetched before is dropped. Errors: kUnavailable.
+  [[nodiscard]] Result<void> seek(const Position& position);
+  void pause(const TopicPartition& partition);
+  void resume(const TopicPartition& partition);
+
+  /// The group's committed position of each partition, in order; nothing where none was committed. Waits until no transaction
+  /// is pending on them (KIP-447, require-stable). Errors: kDeadlineExceeded, kUnavailable.
+  [[nodiscard]] Result<std::vector<std::optional<std::int64_t>>> committed(std::span<const TopicPartition> partitions, std::chrono::milliseconds timeout);
+
+  /// Commits outside of a transaction. Errors: kAborted (a newer generation has the partitions), kUnavailable.
+  [[nodiscard]] Result<void> commit(std::span<const Position> positions);
+
+  /// Gives the partitions back (revoked is called) and leaves, unless it is a static member. Idempotent.
+  void close();
+
+ private:
+  class Impl;
+  explicit Consumer(std::unique_ptr<Impl> impl);
+  static GroupMetadata capture_metadata(void* handle);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace outrigger::kafka
