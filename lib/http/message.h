@@ -34,6 +34,8 @@ struct RequestView {
   /// First value of a header; nothing when it is absent.
   [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const;
   [[nodiscard]] std::optional<std::string_view> path_parameter(std::string_view name) const;
+  /// Decoded value of the first query parameter with that name ('+' is a space); empty for one without '='.
+  [[nodiscard]] std::optional<std::string> query_parameter(std::string_view name) const;
 };
 
 /// The same request, owned: what a deferred handler keeps while it waits.
@@ -53,22 +55,27 @@ class Request final {
 
   [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const;
   [[nodiscard]] std::optional<std::string_view> path_parameter(std::string_view name) const;
-  /// Decoded value of the first query parameter with that name ('+' is a space).
   [[nodiscard]] std::optional<std::string> query_parameter(std::string_view name) const;
 };
 
-/// An answer. Content-Length, Date and Connection are the server's business; a header that names them is ignored.
-/// A header value with CR, LF or NUL is a programming error of the handler: the server answers 500 instead.
+/// An answer. Content-Length, Transfer-Encoding and Connection are the server's business: a header that names them is ignored.
+/// Date is added where it is missing. A header that is no token, or whose value holds a control character, is a programming
+/// error of the handler: the server answers 500 instead, so no input can split an answer.
 struct Response {
   int status = 200;
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
+  /// For an answer to HEAD, or a 304: the length that the body would have, where it is not `body.size()`.
+  std::optional<std::uint64_t> content_length;
 
   [[nodiscard]] static Response text(int status, std::string body);
   [[nodiscard]] static Response json(int status, std::string body);
   /// RFC 9457 problem details: {"type","title","status","detail"}.
   [[nodiscard]] static Response problem(int status, std::string_view title, std::string_view detail);
 };
+
+/// Header names compare so (RFC 9110, 5.1); ASCII only.
+[[nodiscard]] bool equal_ignoring_case(std::string_view a, std::string_view b);
 
 [[nodiscard]] std::string_view reason_phrase(int status);
 

@@ -19,12 +19,13 @@ struct ServerSettings {
   unsigned loops = 0;                ///< event loops; 0: one a CPU that the cgroup grants
   std::size_t max_connections = 10'000;
   std::size_t max_body_bytes = 4U << 20U;
+  std::size_t max_target_bytes = 8U << 10U;
   std::size_t max_head_bytes = 32U << 10U;
   std::size_t max_header_fields = 100;
   std::chrono::milliseconds head_deadline{5'000};    ///< from the first byte of a request to the end of its head, absolute
   std::chrono::milliseconds body_idle{5'000};        ///< without a byte of the body
   std::size_t min_body_bytes_per_second = 1'024;     ///< over the whole body, after the first second
-  std::chrono::milliseconds write_deadline{10'000};  ///< for the client to take an answer
+  std::chrono::milliseconds write_deadline{10'000};  ///< for the client to take an answer; more only while it takes min_body_bytes_per_second
   std::chrono::milliseconds idle{30'000};            ///< keep-alive without a request
 };
 
@@ -61,7 +62,7 @@ class Server final {
 
  private:
   struct State;
-  std::shared_ptr<State> state_;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace outrigger::http

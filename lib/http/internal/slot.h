@@ -1,0 +1,58 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "lib/http/internal/mailbox.h"
+#include "lib/http/responder.h"
+
+namespace outrigger::http::internal {
+
+class Connection;
+
+/// What an answer needs to know of its request.
+struct RequestFacts {
+  std::string_view route;  ///< for the metrics; lives as long as the router
+  std::chrono::steady_clock::time_point received;
+  bool is_head = false;
+  bool keeps_alive = false;
+  bool is_http10 = false;
+};
+
+/// The place of one answer in the order of a connection's answers; the Responder's sink. Its state belongs to the loop.
+class Slot final : public Responder::Sink, public std::enable_shared_from_this<Slot> {
+ public:
+  Slot(Connection& connection, std::shared_ptr<Mailbox> mailbox, const RequestFacts& facts, bool is_deferred)
+      : facts_(facts), mailbox_(std::move(mailbox)), connection_(&connection), is_deferred_(is_deferred) {}
+
+  void send(Response response) override;
+  void on_gone(std::function<void()> callback) override;
+
+  [[nodiscard]] const RequestFacts& facts() const { return facts_; }
+  [[nodiscard]] bool is_deferred() const { return is_deferred_; }
+  [[nodiscard]] bool is_ready() const { return response_.has_value(); }
+  [[nodiscard]] Response& response() { return *response_; }
+  void set_response(Response response) { response_ = std::move(response); }
+
+  /// The client has closed: the callback runs once. The connection may still take an answer.
+  void client_gone();
+  /// The connection is no more: a later answer goes nowhere.
+  void detach() { connection_ = nullptr; }
+
+ private:
+  void complete(Response response);
+  void keep_callback(std::function<void()> callback);
+
+  RequestFacts facts_;
+  std::shared_ptr<Mailbox> mailbox_;
+  Connection* connection_;
+  std::optional<Response> response_;
+  std::function<void()> on_gone_;
+  bool is_gone_ = false;
+  bool is_deferred_;
+};
+
+}  // namespace outrigger::http::internal

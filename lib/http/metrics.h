@@ -1,0 +1,18 @@
+#pragma once
+
+#include "lib/telemetry/metrics.h"
+
+/// The metrics of lib/http. Label `listener` is ServerSettings::name, `route` the pattern ("*" unmatched, "none" no route, "invalid"
+/// a request that was refused before it had one), `code` the status.
+namespace outrigger::http::metrics {
+
+inline constexpr telemetry::MetricInfo kRequests{"outrigger_http_requests_total", "Requests answered, by listener, route pattern and status code."};
+inline constexpr telemetry::MetricInfo kDuration{"outrigger_http_request_duration_seconds",
+                                                 "Time from the complete request to its answer being handed to the socket, by listener and route."};
+inline constexpr telemetry::MetricInfo kConnections{"outrigger_http_connections", "Open connections by listener."};
+inline constexpr telemetry::MetricInfo kInFlight{"outrigger_http_requests_in_flight", "Requests that wait for their deferred answer, by listener."};
+inline constexpr telemetry::MetricInfo kLimitReached{"outrigger_http_limit_reached_total", "How often a limit of the listener was reached, by limit."};
+inline constexpr telemetry::MetricInfo kHandlerErrors{"outrigger_http_handler_errors_total",
+                                                      "Handlers that threw, or whose answer could not be sent; the client got 500."};
+
+}  // namespace outrigger::http::metrics
