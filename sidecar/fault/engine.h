@@ -42,11 +42,11 @@ struct Settings {
   std::vector<std::string> protected_paths{"/livez", "/readyz", "/healthz", "/metrics", "/api/health"};
 };
 
-/// The faults of this process, in memory only.
+/// The faults of this process, in memory only; what is armed and what ends is logged.
 ///
 /// Each ends by itself after its TTL, by the monotonic clock, whether or not anybody asks. When several match one request, the
 /// oldest delay and the oldest abort whose triggers select it apply, the delay first; the others count it as skipped.
-/// Thread-safe. decide() is one relaxed load while nothing is armed, and takes no lock otherwise. `registry` outlives the engine.
+/// Thread-safe. decide() is one relaxed load while nothing is armed, and takes no mutex otherwise. `registry` outlives the engine.
 class Engine final {
  public:
   struct Clocks {
@@ -79,13 +79,16 @@ class Engine final {
   /// Disarms all and returns them. After kDrain nothing can be armed again.
   std::vector<State> disarm_all(DisarmReason reason);
 
-  /// Disarms what has expired and returns it, so that it can be logged when it happens; the data path does not depend on it.
-  std::vector<State> sweep();
+  /// Forgets and logs what has expired: call it about four times a second. What expired is not applied and not listed even without.
+  void sweep();
 
  private:
   struct Table;
   struct Shared;
   [[nodiscard]] Decision decide_among(const http::Request& request);
+  /// Both with the lock held.
+  [[nodiscard]] std::vector<State> disarm(const std::function<bool(const Specification&)>& ends, DisarmReason reason);
+  void drop_expired();
 
   std::atomic<bool> has_faults_{false};
   std::shared_ptr<Shared> shared_;  ///< also held by the metrics' callbacks

@@ -90,9 +90,11 @@ std::uint64_t hash(std::uint64_t seed, std::uint64_t purpose, std::string_view f
 constexpr std::uint64_t kSelect = 1;
 constexpr std::uint64_t kJitter = 2;
 
+__extension__ typedef unsigned __int128 Wide;  // a GCC and Clang type: the product of two 64-bit numbers
+
 /// Spreads 64 random bits evenly over [0, bound).
 std::uint64_t scale(std::uint64_t random, std::uint64_t bound) {
-  return static_cast<std::uint64_t>((static_cast<unsigned __int128>(random) * bound) >> 64U);
+  return static_cast<std::uint64_t>((static_cast<Wide>(random) * bound) >> 64U);
 }
 
 }  // namespace
