@@ -15,6 +15,8 @@ find_package(RocksDB REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(Protobuf REQUIRED)
 find_package(gRPC CONFIG REQUIRED)
+# Debian's re2.pc passes -pthread on to everything that uses gRPC; with it the precompiled header would not fit.
+set_property(TARGET re2::re2 PROPERTY INTERFACE_COMPILE_OPTIONS)
 find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
 if(OUTRIGGER_TESTS)
   find_package(GTest REQUIRED)
