@@ -7,6 +7,7 @@
 #include "cli/load_commands.h"
 #include "cli/output.h"
 #include "cli/saga_commands.h"
+#include "cli/slo_commands.h"
 
 int main(int argc, char** argv) {
   using namespace outrigger::cli;
@@ -14,5 +15,6 @@ int main(int argc, char** argv) {
   add_saga_commands(command_line);
   add_fault_commands(command_line);
   add_load_commands(command_line);
+  add_slo_commands(command_line);
   return command_line.run(argc, argv);
 }
