@@ -3,7 +3,7 @@
 #   outrigger_module(NAME SOURCES a.cpp … DEPENDS other_module … PACKAGES target …)
 #       library `outrigger_NAME`; its headers are included by their path from the top of the tree.
 #       PACKAGES are third-party targets that its public headers need, PRIVATE_PACKAGES the others.
-#   outrigger_program(NAME SOURCES … DEPENDS … PACKAGES …)    executable NAME
+#   outrigger_program(NAME SOURCES … DEPENDS … PACKAGES …)    executable NAME, installed in bin
 #   outrigger_test(NAME SOURCES … DEPENDS … LABEL label)      GoogleTest executable NAME, one ctest entry a case
 #   outrigger_fuzzer(NAME SOURCES … DEPENDS … CORPUS dir)     libFuzzer target, built in the fuzz preset only
 #
@@ -34,6 +34,7 @@ function(outrigger_program name)
   add_executable(${name} ${A_SOURCES})
   _outrigger_common(${name} ${ARGN})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  install(TARGETS ${name} RUNTIME DESTINATION bin)
 endfunction()
 
 function(outrigger_test name)
