@@ -3,7 +3,7 @@
 # $OUTRIGGER_CACHE/bin/NAME-VERSION. Runs where Go is (package group k8s or tools). A path that exists is whole: the
 # program is built beside it and renamed, one builder a name at a time.
 set -euo pipefail
-[ $# -ge 2 ] && [[ $2 == *@* ]] || { echo "usage: go_tool.sh NAME PACKAGE@VERSION [LDFLAGS]" >&2; exit 2; }
+[[ $# -ge 2 && $2 == *@* ]] || { echo "usage: go_tool.sh NAME PACKAGE@VERSION [LDFLAGS]" >&2; exit 2; }
 name=$1 package=$2 ldflags=${3:-}
 bin=${OUTRIGGER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/outrigger}/bin
 out=$bin/$name-${package##*@}

@@ -4,6 +4,7 @@
 # Cold, on two idle cores, the Kubernetes programs take about five minutes and Helm and CoreDNS about as long again.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=tools/dev/cluster/versions.sh
 . "$here/versions.sh"
 bin=${OUTRIGGER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/outrigger}/bin
 
@@ -66,11 +67,20 @@ openapi_document() {
   echo "$out"
 }
 
+# Helm 3 takes an unset Kubernetes version for 1.20, and charts that need a newer one then do not even render.
+helm3_flags() {
+  local minor=${kubernetes_version#v1.} package flags="-X helm.sh/helm/v3/internal/version.version=$helm3_version"
+  for package in chartutil lint/rules; do
+    flags+=" -X helm.sh/helm/v3/pkg/$package.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/$package.k8sVersionMinor=${minor%%.*}"
+  done
+  echo "$flags"
+}
+
 build() {
   case $1 in
     kube-* | kubelet) build_kubernetes "$1" ;;
     coredns) bash "$here/../go_tool.sh" coredns "github.com/coredns/coredns@$coredns_version" ;;
-    helm3) bash "$here/../go_tool.sh" helm "helm.sh/helm/v3/cmd/helm@$helm3_version" "-X helm.sh/helm/v3/internal/version.version=$helm3_version" ;;
+    helm3) bash "$here/../go_tool.sh" helm "helm.sh/helm/v3/cmd/helm@$helm3_version" "$(helm3_flags)" ;;
     helm4) bash "$here/../go_tool.sh" helm "helm.sh/helm/v4/cmd/helm@$helm4_version" "-X helm.sh/helm/v4/internal/version.version=$helm4_version" ;;
     kubeconform) bash "$here/../go_tool.sh" kubeconform "github.com/yannh/kubeconform/cmd/kubeconform@$kubeconform_version" ;;
     swagger) openapi_document ;;
