@@ -34,7 +34,6 @@ inline constexpr std::string_view kUndoRetryLater = "UNDO_RETRY_LATER";
 inline constexpr std::string_view kUndoFailed = "UNDO_FAILED";
 inline constexpr std::string_view kUndone = "STEP_COMPENSATED";
 inline constexpr std::string_view kSkipped = "STEP_SKIPPED";
-inline constexpr std::string_view kLateReply = "LATE_REPLY";
 inline constexpr std::string_view kCompleted = "SAGA_COMPLETED";
 inline constexpr std::string_view kCompensated = "SAGA_COMPENSATED";
 inline constexpr std::string_view kStuck = "SAGA_STUCK";

@@ -1,0 +1,155 @@
+#include "service/saga/decide.h"
+
+#include <algorithm>
+#include <format>
+
+#include "lib/runtime/duration.h"
+#include "service/saga/internal/deciding.h"
+#include "service/saga/internal/payload.h"
+
+namespace outrigger::saga {
+
+using participant::Command;
+using participant::Direction;
+using participant::Reply;
+using std::chrono::milliseconds;
+
+void Deciding::begin() {
+  note(history::kStarted, {}, std::format("{} v{}, deadline {}", definition_.name, definition_.version, format_duration(definition_.deadline)));
+  advance();
+}
+
+void Deciding::on(const Reply& reply) {
+  const auto index = definition_.index_of(reply.step);
+  if (!index) {
+    return;
+  }
+  if (reply.direction == Direction::kUndo) {
+    on_undo_reply(*index, reply);
+  } else if (saga().status == SagaStatus::kRunning) {
+    on_do_reply(*index, reply);
+  } else if (saga().status == SagaStatus::kCompensating || saga().status == SagaStatus::kStuck) {
+    on_late_do_reply(*index, reply);
+  }
+}
+
+void Deciding::on(const TimerFired&) {
+  if (saga().status == SagaStatus::kRunning && now_ >= saga().deadline) {
+    note(history::kDeadline, {}, {});
+    compensate("the saga's deadline has passed");
+    return;
+  }
+  const auto status = saga().status;
+  for (std::size_t i = 0; i < saga().steps.size() && saga().status == status; ++i) {
+    if (step(i).next_at && *step(i).next_at <= now_) {
+      on_step_timer(i);
+    }
+  }
+}
+
+Decision Deciding::take() && {
+  auto& state = decision_.state;
+  decision_.changed = !decision_.history.empty();
+  if (decision_.changed) {
+    ++state.version;
+    state.updated_at = std::max(state.updated_at, now_);
+  }
+  return std::move(decision_);
+}
+
+void Deciding::note(std::string_view event, std::string_view step_name, std::string detail) {
+  auto& history = saga().history;
+  const HistoryEvent line{.sequence = history.empty() ? 1 : history.back().sequence + 1,
+                          .at = now_,
+                          .event = std::string(event),
+                          .step = std::string(step_name),
+                          .detail = std::move(detail)};
+  history.push_back(line);
+  if (history.size() > SagaState::kHistoryLimit) {
+    history.erase(history.begin());
+  }
+  decision_.history.push_back(line);
+}
+
+void Deciding::on_step_timer(std::size_t index) {
+  auto& state = step(index);
+  if (state.status == StepStatus::kDispatched) {
+    note(history::kTimedOut, state.name, std::format("no answer to attempt {}", state.attempt));
+    try_later(index, milliseconds(0));
+  } else if (state.status == StepStatus::kUnknown) {
+    dispatch(index);
+  } else if (state.status == StepStatus::kCompensating && state.undo_waits) {
+    dispatch_undo(index);
+  } else if (state.status == StepStatus::kCompensating) {
+    note(history::kUndoTimedOut, state.name, std::format("no answer to attempt {}", state.undo_attempt));
+    undo_later(index, milliseconds(0));
+  }
+}
+
+Decision begin(const Definition& definition, NewSaga saga, WallTime now) {
+  SagaState state;
+  state.id = std::move(saga.id);
+  state.partition = saga.partition;
+  state.definition = definition.name;
+  state.definition_version = definition.version;
+  state.definition_hash = definition.hash;
+  state.idempotency_key = std::move(saga.idempotency_key);
+  state.business_key = std::move(saga.business_key);
+  state.traceparent = std::move(saga.traceparent);
+  state.input = std::move(saga.input);
+  state.created_at = now;
+  state.updated_at = now;
+  state.deadline = now + definition.deadline;
+  for (const auto& step : definition.steps) {
+    StepState each;
+    each.name = step.name;
+    state.steps.push_back(std::move(each));
+  }
+  Deciding deciding(definition, std::move(state), now);
+  deciding.begin();
+  return std::move(deciding).take();
+}
+
+Result<Decision> decide(const Definition& definition, const SagaState& state, const Event& event, WallTime now) {
+  Deciding deciding(definition, state, now);
+  if (const auto* action = std::get_if<OperatorAction>(&event)) {
+    if (auto done = deciding.on(*action); !done) {
+      return std::unexpected(done.error());
+    }
+  } else if (const auto* reply = std::get_if<Reply>(&event)) {
+    deciding.on(*reply);
+  } else {
+    deciding.on(TimerFired{});
+  }
+  return std::move(deciding).take();
+}
+
+std::vector<Command> commands_in_flight(const Definition& definition, const SagaState& state) {
+  std::vector<Command> commands;
+  for (std::size_t i = 0; i < state.steps.size(); ++i) {
+    const auto& step = state.steps[i];
+    if (state.status == SagaStatus::kRunning && step.status == StepStatus::kDispatched) {
+      commands.push_back(make_command(definition, state, i, Direction::kDo));
+    } else if (state.status == SagaStatus::kCompensating && step.status == StepStatus::kCompensating && !step.undo_waits) {
+      commands.push_back(make_command(definition, state, i, Direction::kUndo));
+    }
+  }
+  return commands;
+}
+
+std::optional<WallTime> next_due(const SagaState& state) {
+  std::optional<WallTime> due;
+  if (state.status == SagaStatus::kRunning) {
+    due = state.deadline;
+  }
+  if (state.status == SagaStatus::kRunning || state.status == SagaStatus::kCompensating) {
+    for (const auto& step : state.steps) {
+      if (step.next_at && (!due || *step.next_at < *due)) {
+        due = step.next_at;
+      }
+    }
+  }
+  return due;
+}
+
+}  // namespace outrigger::saga

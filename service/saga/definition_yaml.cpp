@@ -1,0 +1,240 @@
+#include <algorithm>
+#include <charconv>
+#include <format>
+
+#include <nlohmann/json.hpp>
+
+#include "lib/runtime/duration.h"
+#include "lib/yaml/node.h"
+#include "lib/yaml/reader.h"
+#include "lib/yaml/suggest.h"
+#include "service/saga/definition.h"
+#include "service/saga/internal/digest.h"
+
+namespace outrigger::saga {
+namespace {
+
+using std::chrono::milliseconds;
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMaxSteps = 64;
+constexpr milliseconds kLongest = std::chrono::days(30);
+
+bool is_dns_label(std::string_view text) {
+  const auto inner = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
+  return !text.empty() && text.size() <= 63 && std::ranges::all_of(text, inner) && text.front() != '-' && text.back() != '-';
+}
+
+bool is_topic(std::string_view text) {
+  const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-'; };
+  return !text.empty() && text.size() <= 249 && text != "." && text != ".." && std::ranges::all_of(text, allowed);
+}
+
+bool is_type_name(std::string_view text) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  return !text.empty() && text.size() <= 100 && letter(text.front()) &&
+         std::ranges::all_of(text, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+}
+
+/// A text that must look like something; reports what it must look like.
+std::string read_name(yaml::Mapping& from, std::string_view key, bool (*is_valid)(std::string_view), std::string_view rule) {
+  auto text = from.require_text(key);
+  if (const auto* node = from.find(key); node != nullptr && !text.empty() && !is_valid(text)) {
+    from.problem(*node, std::format("{}: '{}' is not possible; use {}", key, text, rule));
+  }
+  return text;
+}
+
+milliseconds read_duration(yaml::Mapping& from, std::string_view key, milliseconds fallback) {
+  const auto value = from.get_duration(key, fallback);
+  if (const auto* node = from.find(key); node != nullptr && (value < milliseconds(1) || value > kLongest || value % milliseconds(1) != value.zero())) {
+    from.problem(*node, std::format("{}: {} is not possible; use whole milliseconds from 1ms to 30d", key, format_duration(value)));
+    return fallback;
+  }
+  return std::chrono::duration_cast<milliseconds>(value);
+}
+
+RetryPolicy read_retry(yaml::Mapping& parent, RetryPolicy policy, yaml::Problems& problems) {
+  const auto* node = parent.find("retry");
+  if (node == nullptr) {
+    return policy;
+  }
+  yaml::Mapping from(*node, problems, "retry");
+  policy.attempts = static_cast<std::uint32_t>(from.get_integer("attempts", policy.attempts, 1, 1000));
+  policy.backoff = read_duration(from, "backoff", policy.backoff);
+  policy.max_backoff = read_duration(from, "maxBackoff", std::max(policy.max_backoff, policy.backoff));
+  if (policy.max_backoff < policy.backoff) {
+    from.problem(*from.find("maxBackoff"), "maxBackoff: is shorter than backoff; raise it or lower backoff");
+  }
+  if (const auto* multiplier = from.find("multiplier"); multiplier != nullptr) {
+    const auto& text = multiplier->scalar;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), policy.multiplier);
+    if (error != std::errc{} || end != text.data() + text.size() || !(policy.multiplier >= 1 && policy.multiplier <= 100)) {
+      from.problem(*multiplier, std::format("multiplier: expected a number from 1 to 100, found '{}'", text));
+      policy.multiplier = 2;
+    }
+  }
+  from.finish();
+  return policy;
+}
+
+Step read_step(const yaml::Node& node, yaml::Problems& problems) {
+  Step step;
+  yaml::Mapping from(node, problems, "step");
+  step.name = read_name(from, "name", is_dns_label, "lower-case letters, digits and '-', at most 63");
+  step.topic = read_name(from, "topic", is_topic, "letters, digits, '.', '_' and '-', at most 249");
+  step.command = read_name(from, "command", is_type_name, "letters and digits, such as ReserveInventory");
+  step.after = from.get_texts("after");
+  step.timeout = read_duration(from, "timeout", step.timeout);
+  step.retry = read_retry(from, step.retry, problems);
+  if (const auto* undo = from.find("compensate"); undo != nullptr) {
+    Compensation compensation;
+    yaml::Mapping inside(*undo, problems, "compensate");
+    compensation.command = read_name(inside, "command", is_type_name, "letters and digits, such as ReleaseInventory");
+    compensation.timeout = read_duration(inside, "timeout", compensation.timeout);
+    compensation.retry = read_retry(inside, compensation.retry, problems);
+    inside.finish();
+    step.compensate = std::move(compensation);
+  }
+  if (const auto* pivot = from.find("pivot"); pivot != nullptr) {
+    from.problem(*pivot, "pivot: steps beyond which only forward recovery is possible are not supported by this release; remove the key");
+  }
+  from.finish();
+  return step;
+}
+
+/// Puts the steps in the order of their `after` and refuses graphs that are no sequence.
+void order_steps(Definition& definition, const std::vector<const yaml::Node*>& nodes, yaml::Problems& problems) {
+  auto& steps = definition.steps;
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (std::ranges::find(names, steps[i].name) != names.end()) {
+      problems.add(nodes[i]->where(), std::format("step '{}' is there twice: names must differ", steps[i].name));
+      return;
+    }
+    names.emplace_back(steps[i].name);
+  }
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (const auto& before : steps[i].after) {
+      if (before == steps[i].name || std::ranges::find(names, before) == names.end()) {
+        problems.add(nodes[i]->where(), before == steps[i].name ? std::format("step '{}' comes after itself: remove it from its 'after'", before)
+                                                                : std::format("step '{}': 'after' names the unknown step '{}'; {}", steps[i].name, before,
+                                                                              yaml::suggestion(before, names)));
+        return;
+      }
+    }
+  }
+  std::vector<std::size_t> order;
+  std::vector<bool> placed(steps.size(), false);
+  while (order.size() < steps.size()) {
+    std::vector<std::size_t> ready;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const auto is_placed = [&](const std::string& before) { return placed[*definition.index_of(before)]; };
+      if (!placed[i] && std::ranges::all_of(steps[i].after, is_placed)) {
+        ready.push_back(i);
+      }
+    }
+    if (ready.empty()) {
+      const auto stuck = static_cast<std::size_t>(std::ranges::find(placed, false) - placed.begin());
+      problems.add(nodes[stuck]->where(), std::format("step '{}' waits for itself through its 'after': break the cycle", steps[stuck].name));
+      return;
+    }
+    if (ready.size() > 1) {
+      problems.add(nodes[ready[1]]->where(), std::format("steps '{}' and '{}' could run at the same time; this release runs sequences only: add after: [{}] to '{}'",
+                                                         steps[ready[0]].name, steps[ready[1]].name, steps[ready[0]].name, steps[ready[1]].name));
+      return;
+    }
+    order.push_back(ready.front());
+    placed[ready.front()] = true;
+  }
+  std::vector<Step> ordered;
+  for (const auto i : order) {
+    std::ranges::sort(steps[i].after, {}, [&](const std::string& before) { return std::ranges::find(order, *definition.index_of(before)) - order.begin(); });
+    const auto repeated = std::ranges::unique(steps[i].after);
+    steps[i].after.erase(repeated.begin(), repeated.end());
+  }
+  for (const auto i : order) {
+    ordered.push_back(steps[i]);
+  }
+  steps = std::move(ordered);
+}
+
+Json to_json(const RetryPolicy& policy) {
+  return {{"attempts", policy.attempts},
+          {"backoff", format_duration(policy.backoff)},
+          {"maxBackoff", format_duration(policy.max_backoff)},
+          {"multiplier", policy.multiplier}};
+}
+
+/// JSON is YAML, so the canonical text is read by the same reader. The description is not part of it: it changes nothing.
+std::string canonical(const Definition& definition) {
+  auto steps = Json::array();
+  for (const auto& step : definition.steps) {
+    Json json{{"name", step.name},   {"topic", step.topic}, {"command", step.command},        {"after", step.after},
+              {"timeout", format_duration(step.timeout)},   {"retry", to_json(step.retry)}};
+    if (step.compensate) {
+      json["compensate"] = {{"command", step.compensate->command},
+                            {"timeout", format_duration(step.compensate->timeout)},
+                            {"retry", to_json(step.compensate->retry)}};
+    }
+    steps.push_back(std::move(json));
+  }
+  const Json root{{"apiVersion", "outrigger/v1"},
+                  {"kind", "SagaDefinition"},
+                  {"metadata", {{"name", definition.name}, {"version", definition.version}}},
+                  {"spec", {{"deadline", format_duration(definition.deadline)}, {"steps", std::move(steps)}}}};
+  return root.dump();
+}
+
+}  // namespace
+
+Result<Definition> parse_definition(std::string_view text, std::string_view file_name) {
+  const auto document = yaml::parse(text, file_name);
+  if (!document) {
+    return fail(document.error().code, document.error().to_string());
+  }
+  yaml::Problems problems;
+  Definition definition;
+  yaml::Mapping root(*document, problems);
+  root.require("apiVersion");
+  root.get_choice("apiVersion", "", {"outrigger/v1"});
+  root.require("kind");
+  root.get_choice("kind", "", {"SagaDefinition"});
+  if (const auto* node = root.require("metadata"); node != nullptr) {
+    yaml::Mapping metadata(*node, problems, "metadata");
+    definition.name = read_name(metadata, "name", is_dns_label, "lower-case letters, digits and '-', at most 63");
+    metadata.require("version");
+    definition.version = static_cast<std::uint32_t>(metadata.get_integer("version", 1, 1, 1'000'000));
+    definition.description = metadata.get_text("description");
+    metadata.finish();
+  }
+  std::vector<const yaml::Node*> nodes;
+  if (const auto* node = root.require("spec"); node != nullptr) {
+    yaml::Mapping spec(*node, problems, "spec");
+    spec.require("deadline");
+    definition.deadline = read_duration(spec, "deadline", definition.deadline);
+    if (const auto* steps = spec.require("steps"); steps != nullptr) {
+      if (steps->kind != yaml::Node::Kind::kSequence || steps->items.empty() || steps->items.size() > kMaxSteps) {
+        spec.problem(*steps, std::format("steps: expected a list of 1 to {} steps", kMaxSteps));
+      } else {
+        for (const auto& step : steps->items) {
+          definition.steps.push_back(read_step(step, problems));
+          nodes.push_back(&step);
+        }
+      }
+    }
+    spec.finish();
+  }
+  root.finish();
+  if (problems.empty()) {
+    order_steps(definition, nodes, problems);
+  }
+  if (auto read = problems.result(); !read) {
+    return std::unexpected(read.error());
+  }
+  definition.body = canonical(definition);
+  definition.hash = sha256_hex(definition.body);
+  return definition;
+}
+
+}  // namespace outrigger::saga
