@@ -16,7 +16,7 @@ inline constexpr MetricInfo kOldestAge{"outrigger_sagas_oldest_age_seconds", "Ag
 inline constexpr MetricInfo kDeadlineExceeded{"outrigger_sagas_deadline_exceeded_total", "Sagas whose deadline passed before every step had succeeded, by definition."};
 inline constexpr MetricInfo kDuration{"outrigger_saga_duration_seconds", "From the start of a saga to its end, by definition and outcome."};
 inline constexpr MetricInfo kStuckTotal{"outrigger_sagas_stuck_total", "Times a saga became stuck, by definition."};
-inline constexpr MetricInfo kParked{"outrigger_sagas_parked", "Sagas that cannot go on because their definition or state cannot be read."};
+inline constexpr MetricInfo kParked{"outrigger_sagas_parked_total", "Times a saga could not go on because its definition or state could not be read."};
 inline constexpr MetricInfo kStepDuration{"outrigger_saga_step_duration_seconds", "From the first send of a step's command to its outcome, by definition, step and outcome."};
 inline constexpr MetricInfo kStepRetries{"outrigger_saga_step_retries_total", "Commands sent again, by definition, step and direction."};
 inline constexpr MetricInfo kStepUnknown{"outrigger_saga_step_unknown_total", "Steps given up without a definite answer, by definition and step."};

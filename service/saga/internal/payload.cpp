@@ -62,9 +62,30 @@ participant::Command make_command(const Definition& definition, const SagaState&
           .traceparent = saga.traceparent};
 }
 
+std::size_t json_depth(std::string_view text) {
+  std::size_t depth = 0;
+  std::size_t deepest = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      i += c == '\\' ? 1 : 0;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      deepest = std::max(deepest, ++depth);
+    } else if ((c == '}' || c == ']') && depth > 0) {
+      --depth;
+    }
+  }
+  return deepest;
+}
+
 std::string as_json(const std::string& output) {
   using Json = nlohmann::json;
-  return output.empty() || Json::accept(output) ? output : Json(output).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const bool is_json = json_depth(output) <= kMaxJsonDepth && Json::accept(output);
+  return output.empty() || is_json ? output : Json(output).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::chrono::milliseconds backoff(const RetryPolicy& policy, std::string_view saga_id, std::string_view step, std::uint32_t attempt) {

@@ -15,7 +15,11 @@ namespace outrigger::saga {
 /// Payload: {"input": …, "outputs": {<earlier step>: …}}, and for an undo "output": what this step's do answered, or null.
 [[nodiscard]] participant::Command make_command(const Definition& definition, const SagaState& saga, std::size_t step, participant::Direction direction);
 
-/// JSON text as it is; anything else as a JSON string, so that it can stand in a payload.
+/// How deep a JSON text nests. Writers of JSON recurse, so what comes from outside has a limit.
+[[nodiscard]] std::size_t json_depth(std::string_view text);
+inline constexpr std::size_t kMaxJsonDepth = 64;
+
+/// JSON text as it is; anything else, and what nests too deep, as a JSON string, so that it can stand in a payload.
 [[nodiscard]] std::string as_json(const std::string& output);
 
 /// How long to wait after send number `attempt`. Grows by the policy's multiplier, less up to a fifth that the step's identity
