@@ -106,6 +106,7 @@ bool Lane::restore() {
     index_.restored(each);
     take_definitions(each);
   }
+  sweep_at_ = {};
   parts_.recorder.restored(restored->size(), std::chrono::steady_clock::now() - began);
   // What was in flight may have been lost with the process that sent it. The inboxes answer a second send from their store.
   for (auto& id : in_flight) {
