@@ -108,13 +108,16 @@ const CLI::App& innermost(const CLI::App& app) {
 }  // namespace
 
 CommandLine::CommandLine(Streams streams) : state_(std::make_unique<State>(streams)) {
-  static const std::map<std::string, OutputFormat> kFormats{{"table", OutputFormat::kTable}, {"json", OutputFormat::kJson}, {"yaml", OutputFormat::kYaml}};
+  static const std::map<std::string, OutputFormat> kFormats{
+      {"table", OutputFormat::kTable}, {"json", OutputFormat::kJson}, {"yaml", OutputFormat::kYaml}};
   CLI::App& app = state_->app;
   app.fallthrough();  // global options stand anywhere: `outrigger saga list --output json`
   app.require_subcommand(1);
   app.set_help_flag("-h,--help", "Explain the command and exit");
   app.set_version_flag("--version", "outrigger " OUTRIGGER_VERSION);
-  app.add_option("-o,--output", state_->format, "table, json or yaml")->transform(CLI::CheckedTransformer(kFormats, CLI::ignore_case))->option_text("FORMAT [table]");
+  app.add_option("-o,--output", state_->format, "table, json or yaml")
+      ->transform(CLI::CheckedTransformer(kFormats, CLI::ignore_case))
+      ->option_text("FORMAT [table]");
   app.footer("Exit status: 0 done, 1 failed, 2 wrong flags or input, 69 nobody answers. `outrigger COMMAND --help` explains a command.");
 }
 

@@ -68,8 +68,8 @@ FaultClient::FaultClient(const std::string& target, std::chrono::milliseconds de
   grpc::ChannelArguments arguments;
   arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");  // a socket's path is no host name
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  state_ = std::make_unique<State>(target, deadline,
-                                   api::FaultService::NewStub(grpc::CreateCustomChannel(grpc_target(target), grpc::InsecureChannelCredentials(), arguments)));
+  state_ = std::make_unique<State>(
+      target, deadline, api::FaultService::NewStub(grpc::CreateCustomChannel(grpc_target(target), grpc::InsecureChannelCredentials(), arguments)));
 }
 
 FaultClient::~FaultClient() = default;

@@ -106,7 +106,8 @@ Result<api::Fault> fault_of(const FaultOptions& options) {
 }
 
 Result<std::vector<api::Fault>> wanted(const FaultOptions& options, std::istream& standard_input) {
-  if (!options.file.empty() && (!options.id.empty() || !options.ttl.empty() || !options.delay.empty() || !options.jitter.empty() || options.abort != 0)) {
+  if (!options.file.empty() &&
+      (!options.id.empty() || !options.ttl.empty() || !options.delay.empty() || !options.jitter.empty() || options.abort != 0)) {
     return fail(ErrorCode::kInvalidArgument, "a FILE and flags that describe a fault: keep one of them");
   }
   if (options.file.empty()) {
@@ -132,7 +133,8 @@ std::string action_text(const api::Fault& fault) {
   if (fault.has_abort()) {
     return std::format("abort {}", fault.abort().status());
   }
-  return std::format("delay {}{}", duration_text(fault.delay().fixed()), fault.delay().has_jitter() ? " + 0.." + duration_text(fault.delay().jitter()) : "");
+  return std::format("delay {}{}", duration_text(fault.delay().fixed()),
+                     fault.delay().has_jitter() ? " + 0.." + duration_text(fault.delay().jitter()) : "");
 }
 
 std::string match_text(const api::Fault& fault) {
@@ -145,7 +147,8 @@ std::string match_text(const api::Fault& fault) {
 }
 
 std::string remaining(const api::Fault& fault) {
-  const auto end = std::chrono::sys_time<std::chrono::nanoseconds>{std::chrono::seconds{fault.expire_time().seconds()} + std::chrono::nanoseconds{fault.expire_time().nanos()}};
+  const auto end = std::chrono::sys_time<std::chrono::nanoseconds>{std::chrono::seconds{fault.expire_time().seconds()} +
+                                                                   std::chrono::nanoseconds{fault.expire_time().nanos()}};
   const auto left = std::chrono::floor<std::chrono::seconds>(end - std::chrono::system_clock::now());
   return format_duration(std::max(left, std::chrono::seconds{0}));
 }
@@ -252,8 +255,11 @@ void add_fault_commands(CommandLine& command_line) {
   CLI::App& group = command_line.add_group("fault", "Inject faults into what passes a sidecar");
   auto options = std::make_shared<FaultOptions>();
   const auto add = [&](const char* name, const char* description, int (*run)(const FaultOptions&, CommandContext&)) -> CLI::App& {
-    CLI::App& command = command_line.add_command(group, name, description, [options, run](CommandContext& context) { return run(*options, context); });
-    command.add_option("--admin", options->admin, "The sidecar's admin API: unix:///path, a socket's path, or host:port")->envname("OUTRIGGER_ADMIN")->capture_default_str();
+    CLI::App& command =
+        command_line.add_command(group, name, description, [options, run](CommandContext& context) { return run(*options, context); });
+    command.add_option("--admin", options->admin, "The sidecar's admin API: unix:///path, a socket's path, or host:port")
+        ->envname("OUTRIGGER_ADMIN")
+        ->capture_default_str();
     command.add_option("--deadline", options->deadline, "Longest wait for each answer")->capture_default_str();
     return command;
   };
@@ -261,13 +267,16 @@ void add_fault_commands(CommandLine& command_line) {
   CLI::App& applying = add("apply", "Arm faults from a YAML file, or one from flags", apply);
   applying.add_option("FILE", options->file, "YAML file with one fault a document, - for standard input");
   applying.add_flag("--validate-only", options->validate_only, "Let the sidecar check them and arm nothing");
-  const auto flag = [&](const char* name, auto& value, const char* help) { return applying.add_option(name, value, help)->group("Instead of a FILE"); };
+  const auto flag = [&](const char* name, auto& value, const char* help) {
+    return applying.add_option(name, value, help)->group("Instead of a FILE");
+  };
   flag("--id", options->id, "Name of the fault; applying the same again changes nothing");
   flag("--ttl", options->ttl, "How long until it ends by itself, e.g. 2m");
   flag("--delay", options->delay, "Wait so long, e.g. 300ms");
   flag("--jitter", options->jitter, "Wait up to so much longer");
   flag("--abort", options->abort, "Answer with this status instead, 400 to 599")->check(CLI::Range(400, 599));
-  flag("--method", options->method, "Only requests with this method")->check(CLI::IsMember({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}));
+  flag("--method", options->method, "Only requests with this method")
+      ->check(CLI::IsMember({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}));
   flag("--path-prefix", options->path_prefix, "Only requests under this path, by whole segments");
   flag("--header", options->headers, "Only requests with this header, 'Name: value'; may be repeated")->allow_extra_args(false);
   flag("--percent", options->percent, "Share of the matching requests, e.g. 25 or 0.5 [100]");

@@ -29,7 +29,8 @@ std::string text(const google::protobuf::Duration& duration) {
 }
 
 std::string text(const google::protobuf::Timestamp& time) {
-  const std::chrono::sys_time<std::chrono::milliseconds> moment{std::chrono::seconds{time.seconds()} + std::chrono::milliseconds{time.nanos() / 1'000'000}};
+  const std::chrono::sys_time<std::chrono::milliseconds> moment{std::chrono::seconds{time.seconds()} +
+                                                                std::chrono::milliseconds{time.nanos() / 1'000'000}};
   return std::format("{:%FT%T}Z", moment);
 }
 
@@ -116,7 +117,10 @@ api::Fault read_fault(const yaml::Node& document, yaml::Problems& problems) {
 }  // namespace
 
 Result<std::uint32_t> parse_percent(std::string_view text) {
-  const auto wrong = [&] { return fail(ErrorCode::kInvalidArgument, std::format("'{:.40}' is no percentage: write 0 to 100 with at most four decimals, e.g. 25 or 0.5%", text)); };
+  const auto wrong = [&] {
+    return fail(ErrorCode::kInvalidArgument,
+                std::format("'{:.40}' is no percentage: write 0 to 100 with at most four decimals, e.g. 25 or 0.5%", text));
+  };
   std::string_view digits = text.ends_with('%') ? text.substr(0, text.size() - 1) : text;
   // By hand: a percentage of parts per million is exact in decimal, not in binary.
   std::uint64_t ppm = 0;

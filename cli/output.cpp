@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <ostream>
 
-#include <nlohmann/json.hpp>
 #include <yaml-cpp/yaml.h>
+#include <nlohmann/json.hpp>
 
 namespace outrigger::cli {
 namespace {

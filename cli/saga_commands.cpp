@@ -29,7 +29,6 @@ struct SagaOptions {
   std::string id;
   // start
   std::string file = "-";
-  std::string path = "/v1/orders";
   std::string idempotency_key;
   std::string wait;
   // list
@@ -86,7 +85,10 @@ int start(const SagaOptions& options, CommandContext& context) {
     return context.output.failure(!body ? body.error() : Error{wait.error().code, wait.error().message, "--wait"});
   }
   const std::string key = options.idempotency_key.empty() ? make_ulid() : options.idempotency_key;
-  const std::string path = options.path + (options.wait.empty() ? "" : "?wait=" + percent_encode(options.wait));
+  std::string path = options.definition.empty() ? "/v1/orders?" : std::format("/v1/sagas/{}?", percent_encode(options.definition));
+  path += options.business_key.empty() ? "" : std::format("business_key={}&", percent_encode(options.business_key));
+  path += options.wait.empty() ? "" : std::format("wait={}&", percent_encode(options.wait));
+  path.pop_back();  // the last & or ?
   auto saga = client->post(path, *body, {{"Idempotency-Key", key}}, std::chrono::ceil<milliseconds>(*wait) + seconds{5});
   if (!saga) {
     if (saga.error().code == ErrorCode::kUnavailable) {  // the saga may have been started: only the key makes it safe to ask again
@@ -142,7 +144,10 @@ int list(const SagaOptions& options, CommandContext& context) {
     return context.output.failure(client.error());
   }
   std::string path = std::format("/v1/sagas?limit={}", options.limit);
-  for (const auto& [name, value] : {std::pair{"status", &options.status}, {"definition", &options.definition}, {"business_key", &options.business_key}, {"cursor", &options.cursor}}) {
+  for (const auto& [name, value] : {std::pair{"status", &options.status},
+                                    {"definition", &options.definition},
+                                    {"business_key", &options.business_key},
+                                    {"cursor", &options.cursor}}) {
     path += value->empty() ? "" : std::format("&{}={}", name, percent_encode(*value));
   }
   const auto page = client->get(path);
@@ -161,12 +166,14 @@ int list(const SagaOptions& options, CommandContext& context) {
 
 /// The saga, once it has a version beyond `after_version` or the server's wait ended. Outages are waited out until the deadline:
 /// a service that restarts finishes its sagas.
-Result<Json> next_version(ServiceClient& client, const SagaOptions& options, std::optional<std::int64_t> after_version, Clock::time_point deadline, Output& output) {
+Result<Json> next_version(ServiceClient& client, const SagaOptions& options, std::optional<std::int64_t> after_version, Clock::time_point deadline,
+                          Output& output) {
   constexpr seconds kServerWait{10};
   constexpr milliseconds kPause{500};
   bool has_told = false;
   for (;;) {
-    const std::string path = "/v1/sagas/" + percent_encode(options.id) + (after_version ? std::format("?after_version={}&wait={}s", *after_version, kServerWait.count()) : "");
+    const std::string path = "/v1/sagas/" + percent_encode(options.id) +
+                             (after_version ? std::format("?after_version={}&wait={}s", *after_version, kServerWait.count()) : "");
     const auto asked = Clock::now();
     auto saga = client.get(path, kServerWait + seconds{5});
     const bool is_outage = !saga && (saga.error().code == ErrorCode::kUnavailable || saga.error().code == ErrorCode::kResourceExhausted);
@@ -213,12 +220,14 @@ int watch(const SagaOptions& options, CommandContext& context) {
         context.output.line(status.text, status.tone);
       }
       if (!options.expect.empty() && status.text != options.expect) {
-        return context.output.failure({ErrorCode::kFailedPrecondition, std::format("ended as {}, expected {}", status.text, options.expect), options.id});
+        return context.output.failure(
+            {ErrorCode::kFailedPrecondition, std::format("ended as {}, expected {}", status.text, options.expect), options.id});
       }
       return status.text == "STUCK" && options.expect.empty() ? exit_code::kFailed : exit_code::kOk;
     }
     if (Clock::now() >= deadline) {
-      return context.output.failure({ErrorCode::kDeadlineExceeded, std::format("still {} after {}", text_of(*saga, "status"), options.timeout), options.id});
+      return context.output.failure(
+          {ErrorCode::kDeadlineExceeded, std::format("still {} after {}", text_of(*saga, "status"), options.timeout), options.id});
     }
   }
 }
@@ -229,18 +238,21 @@ void add_saga_commands(CommandLine& command_line) {
   CLI::App& group = command_line.add_group("saga", "Start and follow sagas");
   auto options = std::make_shared<SagaOptions>();
   const auto add = [&](const char* name, const char* description, int (*run)(const SagaOptions&, CommandContext&)) -> CLI::App& {
-    CLI::App& command = command_line.add_command(group, name, description, [options, run](CommandContext& context) { return run(*options, context); });
+    CLI::App& command =
+        command_line.add_command(group, name, description, [options, run](CommandContext& context) { return run(*options, context); });
     command.add_option("--url", options->url, "The service, directly or through its sidecar")->envname("OUTRIGGER_URL")->capture_default_str();
     return command;
   };
 
   CLI::App& starting = add("start", "Start a saga from a JSON object", start);
   starting.add_option("FILE", options->file, "File with the JSON object, - for standard input")->capture_default_str();
-  starting.add_option("--path", options->path, "Where the service takes it")->capture_default_str();
+  starting.add_option("--definition", options->definition, "What the object is the input of [an order, at /v1/orders]");
+  starting.add_option("--business-key", options->business_key, "What the saga is to be found by")->needs("--definition");
   starting.add_option("--idempotency-key", options->idempotency_key, "Repeating a start with the same key starts nothing new [a new one]");
   starting.add_option("--wait", options->wait, "Let the service wait so long for the end, e.g. 5s");
-  starting.footer("The key is printed. When it is not known whether a start arrived, repeat it with the same key.\n"
-                  "Example: outrigger saga start order.json --wait 5s");
+  starting.footer(
+      "The key is printed. When it is not known whether a start arrived, repeat it with the same key.\n"
+      "Example: outrigger saga start order.json --wait 5s");
 
   CLI::App& getting = add("get", "One saga: its steps and what happened", get);
   getting.add_option("SAGA", options->id, "Id of the saga")->required();

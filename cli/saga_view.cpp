@@ -57,8 +57,8 @@ Cell saga_status(const Json& saga) { return coloured(text_of(saga, "status")); }
 Table saga_list(const Json& sagas) {
   Table table{.columns = {"SAGA", "DEFINITION", "STATUS", "BUSINESS KEY", "CREATED", "UPDATED"}, .rows = {}};
   for (const Json& saga : sagas) {
-    table.rows.push_back(
-        {text_of(saga, "id"), text_of(saga, "definition"), saga_status(saga), text_of(saga, "business_key"), text_of(saga, "created_at"), text_of(saga, "updated_at")});
+    table.rows.push_back({text_of(saga, "id"), text_of(saga, "definition"), saga_status(saga), text_of(saga, "business_key"),
+                          text_of(saga, "created_at"), text_of(saga, "updated_at")});
   }
   return table;
 }

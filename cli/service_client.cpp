@@ -46,12 +46,15 @@ struct ServiceClient::State {
 
   Result<Json> answer(const httplib::Result& result) const {
     if (!result) {
-      return fail(ErrorCode::kUnavailable,
-                  std::format("no answer ({}): is the service running there? Name another with --url or OUTRIGGER_URL", httplib::to_string(result.error())), origin);
+      return fail(
+          ErrorCode::kUnavailable,
+          std::format("no answer ({}): is the service running there? Name another with --url or OUTRIGGER_URL", httplib::to_string(result.error())),
+          origin);
     }
     if (result->status >= 300) {
       const auto injected = result->get_header_value("outrigger-fault");
-      return fail(code_of(result->status), std::format("answered {}{}: {}", result->status, injected.empty() ? "" : " (injected fault " + injected + ")", problem_of(*result)),
+      return fail(code_of(result->status),
+                  std::format("answered {}{}: {}", result->status, injected.empty() ? "" : " (injected fault " + injected + ")", problem_of(*result)),
                   origin);
     }
     auto json = Json::parse(result->body, nullptr, false);

@@ -12,12 +12,15 @@
 
 namespace outrigger {
 
-StopSignal::StopSignal() {
+StopSignal::StopSignal(std::initializer_list<int> more) {
   std::signal(SIGPIPE, SIG_IGN);
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
+  for (const int signal : more) {
+    sigaddset(&set, signal);
+  }
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signal_fd_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signal_fd_ < 0) {

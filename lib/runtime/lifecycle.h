@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <initializer_list>
 #include <optional>
 
 namespace outrigger {
@@ -20,12 +21,14 @@ inline constexpr int kBadConfiguration = 78;  ///< EX_CONFIG: a restart with the
 /// Make one before any thread starts: threads inherit the blocked signals. One per process.
 class StopSignal final {
  public:
-  StopSignal();
+  StopSignal() : StopSignal(std::initializer_list<int>{}) {}
+  /// `more` signals reach wait() too, e.g. SIGUSR2 for a kill switch; they mean what the caller makes of them.
+  explicit StopSignal(std::initializer_list<int> more);
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
 
-  /// Waits for the next stop signal; returns its number. With a timeout, nothing when none came.
+  /// Waits for the next signal; returns its number. With a timeout, nothing when none came.
   int wait();
   std::optional<int> wait_for(std::chrono::milliseconds timeout);
 

@@ -64,7 +64,8 @@ Result<void> AdminServer::start() {
   state.server = builder.BuildAndStart();
   umask(before);
   if (!state.server) {
-    return fail(ErrorCode::kUnavailable, "the admin socket cannot be bound: does its folder exist, and may this user write to it?", state.settings.socket.string());
+    return fail(ErrorCode::kUnavailable, "the admin socket cannot be bound: does its folder exist, and may this user write to it?",
+                state.settings.socket.string());
   }
   state.server->GetHealthCheckService()->SetServingStatus(true);
   state.server->GetHealthCheckService()->SetServingStatus("outrigger.sidecar.admin.v1.FaultService", true);

@@ -14,7 +14,9 @@ namespace api = sidecar::admin::v1;
 constexpr std::array kMethods{http::Method::kGet,   http::Method::kHead,   http::Method::kPost,   http::Method::kPut,
                               http::Method::kPatch, http::Method::kDelete, http::Method::kOptions};
 
-std::unexpected<Error> wrong(std::string field, std::string message) { return fail(ErrorCode::kInvalidArgument, std::move(message), std::move(field)); }
+std::unexpected<Error> wrong(std::string field, std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message), std::move(field));
+}
 
 /// What does not fit 64 bits of nanoseconds (292 years) is the longest that does: every bound refuses it.
 Result<std::chrono::nanoseconds> read_duration(const google::protobuf::Duration& duration, const char* field) {
@@ -44,7 +46,8 @@ Result<fault::HttpMatch> read_match(const api::HttpMatch& message) {
   if (!message.method().empty()) {
     const auto found = std::ranges::find(kMethods, message.method(), [](http::Method method) { return http::name(method); });
     if (found == kMethods.end()) {
-      return wrong("fault.match.http.method", std::format("\"{:.40}\" is no method: use GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS", message.method()));
+      return wrong("fault.match.http.method",
+                   std::format("\"{:.40}\" is no method: use GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS", message.method()));
     }
     match.method = *found;
   }

@@ -42,7 +42,8 @@ std::string actor_of(const grpc::CallbackServerContext& context) {
 
 class FaultService final : public api::FaultService::CallbackService {
  public:
-  FaultService(fault::Engine& engine, telemetry::Registry& registry, AuditSink audit) : engine_(engine), registry_(registry), audit_(std::move(audit)) {}
+  FaultService(fault::Engine& engine, telemetry::Registry& registry, AuditSink audit)
+      : engine_(engine), registry_(registry), audit_(std::move(audit)) {}
 
   grpc::ServerUnaryReactor* CreateFault(grpc::CallbackServerContext* context, const api::CreateFaultRequest* request, api::Fault* response) override {
     auto specification = read_fault(request->fault());
@@ -57,7 +58,8 @@ class FaultService final : public api::FaultService::CallbackService {
     return finish(context, "GetFault", engine_.get(request->id()), response);
   }
 
-  grpc::ServerUnaryReactor* ListFaults(grpc::CallbackServerContext* context, const api::ListFaultsRequest*, api::ListFaultsResponse* response) override {
+  grpc::ServerUnaryReactor* ListFaults(grpc::CallbackServerContext* context, const api::ListFaultsRequest*,
+                                       api::ListFaultsResponse* response) override {
     for (const auto& state : engine_.list()) {
       write_fault(state, *response->add_faults());
     }
@@ -71,7 +73,8 @@ class FaultService final : public api::FaultService::CallbackService {
   }
 
  private:
-  grpc::ServerUnaryReactor* finish(grpc::CallbackServerContext* context, std::string method, const Result<fault::State>& result, api::Fault* response) {
+  grpc::ServerUnaryReactor* finish(grpc::CallbackServerContext* context, std::string method, const Result<fault::State>& result,
+                                   api::Fault* response) {
     if (!result) {
       return finish(context, std::move(method), std::unexpected(result.error()));
     }

@@ -50,7 +50,8 @@ std::string trace_id_of(const http::Request& request) {
 double unix_seconds(WallTime time) { return std::chrono::duration<double>(time.time_since_epoch()).count(); }
 
 std::unexpected<Error> not_found(std::string_view id) {
-  return fail(ErrorCode::kNotFound, std::format("no armed fault has the id \"{:.80}\": it was never armed here, was deleted, or its ttl has passed", id));
+  return fail(ErrorCode::kNotFound,
+              std::format("no armed fault has the id \"{:.80}\": it was never armed here, was deleted, or its ttl has passed", id));
 }
 
 }  // namespace

@@ -16,7 +16,9 @@ constexpr std::size_t kMaxPathBytes = 1024;
 constexpr std::size_t kMaxHeaders = 8;
 constexpr std::size_t kMaxHeaderBytes = 1024;
 
-std::unexpected<Error> wrong(std::string field, std::string message) { return fail(ErrorCode::kInvalidArgument, std::move(message), std::move(field)); }
+std::unexpected<Error> wrong(std::string field, std::string message) {
+  return fail(ErrorCode::kInvalidArgument, std::move(message), std::move(field));
+}
 
 bool is_id_character(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.'; }
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
@@ -28,7 +30,8 @@ Result<void> validate_id(const std::string& id) {
   const bool is_good = !id.empty() && id.size() <= kMaxIdBytes && std::ranges::all_of(id, is_id_character) &&
                        std::string_view("-_.").find(id.front()) == std::string_view::npos;
   if (!is_good) {
-    return wrong("fault.id", std::format("\"{:.80}\" is no fault id: use 1 to {} of a-z, 0-9, '-', '_' and '.', beginning with a letter or digit", id, kMaxIdBytes));
+    return wrong("fault.id", std::format("\"{:.80}\" is no fault id: use 1 to {} of a-z, 0-9, '-', '_' and '.', beginning with a letter or digit", id,
+                                         kMaxIdBytes));
   }
   return {};
 }
@@ -93,9 +96,7 @@ constexpr std::uint64_t kJitter = 2;
 __extension__ typedef unsigned __int128 Wide;  // a GCC and Clang type: the product of two 64-bit numbers
 
 /// Spreads 64 random bits evenly over [0, bound).
-std::uint64_t scale(std::uint64_t random, std::uint64_t bound) {
-  return static_cast<std::uint64_t>((static_cast<Wide>(random) * bound) >> 64U);
-}
+std::uint64_t scale(std::uint64_t random, std::uint64_t bound) { return static_cast<std::uint64_t>((static_cast<Wide>(random) * bound) >> 64U); }
 
 }  // namespace
 
@@ -112,7 +113,8 @@ Result<void> validate(const Specification& specification, const Bounds& bounds) 
     return wrong("fault.ttl", std::format("a fault must end by itself: set a ttl of more than zero, at most {}", format_duration(bounds.max_ttl)));
   }
   if (specification.ttl > bounds.max_ttl) {
-    return wrong("fault.ttl", std::format("{} is longer than this sidecar allows: at most {}", format_duration(specification.ttl), format_duration(bounds.max_ttl)));
+    return wrong("fault.ttl", std::format("{} is longer than this sidecar allows: at most {}", format_duration(specification.ttl),
+                                          format_duration(bounds.max_ttl)));
   }
   if (specification.trigger.percent_ppm > Trigger::kAlways) {
     return wrong("fault.trigger.percent_ppm", std::format("{} is more than 1000000 parts per million", specification.trigger.percent_ppm));

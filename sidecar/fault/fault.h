@@ -18,7 +18,7 @@ namespace outrigger::fault {
 /// Which requests: everything that is set must hold.
 struct HttpMatch {
   std::optional<http::Method> method;
-  std::string path_prefix;  ///< whole segments of the decoded path; empty: every path
+  std::string path_prefix;                                   ///< whole segments of the decoded path; empty: every path
   std::vector<std::pair<std::string, std::string>> headers;  ///< name in lower case, exact value; sorted by name
   bool operator==(const HttpMatch&) const = default;
 };

@@ -3,8 +3,8 @@
 #include <sstream>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
+#include <CLI/CLI.hpp>
 
 namespace outrigger::cli {
 namespace {

@@ -67,9 +67,10 @@ TEST_F(FaultCommandsTest, AppliesAFile) {
 
 TEST_F(FaultCommandsTest, AppliesWhatTheFlagsSay) {
   start();
-  EXPECT_EQ(run({"apply", "--id", "slow", "--ttl", "1m", "--delay", "300ms", "--jitter", "50ms", "--method", "POST", "--path-prefix", "/v1/orders", "--header", "X-Canary: 1",
-                 "--percent", "12.5", "--seed", "7", "--reason", "drill"}),
-            0)
+  EXPECT_EQ(
+      run({"apply",         "--id",       "slow",     "--ttl",       "1m",        "--delay", "300ms",  "--jitter", "50ms",     "--method", "POST",
+           "--path-prefix", "/v1/orders", "--header", "X-Canary: 1", "--percent", "12.5",    "--seed", "7",        "--reason", "drill"}),
+      0)
       << error_.str();
   const auto specification = engine_->get("slow").value().specification;
   EXPECT_EQ(specification.ttl, std::chrono::minutes{1});

@@ -49,7 +49,8 @@ TEST(FaultFile, ReadsAnAbortAndSeveralDocuments) {
 }
 
 TEST(FaultFile, NamesLineColumnAndTheKeyThatWasMeant) {
-  EXPECT_EQ(problem("id: a\ntll: 2m\nttl: 1m\nmatch: {http: {}}\naction: {abort: {status: 503}}\n"), "f.yaml:2:1: unknown key 'tll'; did you mean 'ttl'?");
+  EXPECT_EQ(problem("id: a\ntll: 2m\nttl: 1m\nmatch: {http: {}}\naction: {abort: {status: 503}}\n"),
+            "f.yaml:2:1: unknown key 'tll'; did you mean 'ttl'?");
   EXPECT_EQ(problem("id: a\nttl: 1m\nmatch: {http: {path_prefix: /v1}}\naction: {abort: {status: 503}}\n"),
             "f.yaml:3:16: unknown key 'path_prefix' in http; did you mean 'pathPrefix'?");
 }
@@ -62,7 +63,8 @@ TEST(FaultFile, RefusesWhatIsMissingOrDouble) {
   EXPECT_TRUE(problem("id: a\nttl: 1m\nmatch: {http: {}}\naction: {abort: {status: 503}, delay: {fixed: 1s}}\n").contains("f.yaml:4:"));
   EXPECT_TRUE(problem("id: a\nttl: 1m\nmatch: {http: {}}\naction: {}\n").contains("one of delay and abort"));
   EXPECT_TRUE(problem("id: a\nttl: 1m\nmatch: {http: {}}\naction: {abort: {status: 200}}\n").contains("f.yaml:4:"));
-  EXPECT_TRUE(problem("id: a\nttl: 1m\nmatch: {http: {}}\ntrigger: {percent: 5, percentPpm: 5}\naction: {abort: {status: 503}}\n").contains("f.yaml:4:"));
+  EXPECT_TRUE(
+      problem("id: a\nttl: 1m\nmatch: {http: {}}\ntrigger: {percent: 5, percentPpm: 5}\naction: {abort: {status: 503}}\n").contains("f.yaml:4:"));
   EXPECT_TRUE(problem("id: a\nttl: 60\nmatch: {http: {}}\naction: {abort: {status: 503}}\n").contains("f.yaml:2:6"));
   EXPECT_NE(problem(""), "");
 }

@@ -19,17 +19,19 @@ using Json = nlohmann::ordered_json;
 Json saga(std::string status, int version, int events) {
   Json history = Json::array();
   for (int i = 0; i < events; ++i) {
-    history.push_back({{"at", "2026-01-01T00:00:00.000Z"}, {"event", "event-" + std::to_string(i)}, {"step", "reserve-inventory"}, {"detail", nullptr}});
+    history.push_back(
+        {{"at", "2026-01-01T00:00:00.000Z"}, {"event", "event-" + std::to_string(i)}, {"step", "reserve-inventory"}, {"detail", nullptr}});
   }
-  return {{"id", "S1"},
-          {"definition", "order-fulfilment"},
-          {"definition_version", 1},
-          {"status", status},
-          {"version", version},
-          {"business_key", "o-1"},
-          {"created_at", "2026-01-01T00:00:00.000Z"},
-          {"steps", {{{"name", "reserve-inventory"}, {"status", "SUCCEEDED"}, {"attempt", 1}, {"output", {{"reservation", "r-1"}}}, {"error", nullptr}}}},
-          {"history", history}};
+  return {
+      {"id", "S1"},
+      {"definition", "order-fulfilment"},
+      {"definition_version", 1},
+      {"status", status},
+      {"version", version},
+      {"business_key", "o-1"},
+      {"created_at", "2026-01-01T00:00:00.000Z"},
+      {"steps", {{{"name", "reserve-inventory"}, {"status", "SUCCEEDED"}, {"attempt", 1}, {"output", {{"reservation", "r-1"}}}, {"error", nullptr}}}},
+      {"history", history}};
 }
 
 /// The commands against a real HTTP server whose answers the test chooses.
@@ -40,6 +42,10 @@ class SagaCommandsTest : public testing::Test {
       keep(request);
       response.status = 202;
       response.set_content(saga("RUNNING", 1, 1).dump(), "application/json");
+    });
+    server_.Post("/v1/sagas/transfer", [this](const httplib::Request& request, httplib::Response& response) {
+      keep(request);
+      response.set_content(saga("COMPLETED", 1, 1).dump(), "application/json");
     });
     server_.Get("/v1/sagas", [this](const httplib::Request& request, httplib::Response& response) {
       keep(request);
@@ -91,6 +97,12 @@ TEST_F(SagaCommandsTest, StartSendsTheObjectWithItsKey) {
   EXPECT_EQ(requests_[0].get_header_value("Idempotency-Key"), "k-1");
   EXPECT_EQ(requests_[0].body, R"({"order_id":"o-1"})");
   EXPECT_TRUE(out_.str().contains("S1")) << out_.str();
+}
+
+TEST_F(SagaCommandsTest, StartNamesTheDefinitionAndWaits) {
+  in_.str("{}");
+  EXPECT_EQ(run({"start", "--definition", "transfer", "--business-key", "t 1", "--wait", "5s"}), 0) << error_.str();
+  EXPECT_EQ(requests_.at(0).target, "/v1/sagas/transfer?business_key=t%201&wait=5s");
 }
 
 TEST_F(SagaCommandsTest, StartMakesAKeyAndPrintsIt) {

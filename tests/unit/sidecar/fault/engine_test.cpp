@@ -117,7 +117,8 @@ TEST_F(EngineTest, CountsHitsAndSkips) {
     expected += selects(half.trigger, half.id, std::to_string(i)) ? 1U : 0U;
   }
   EXPECT_EQ(applied, expected);
-  EXPECT_TRUE(scrape().contains("outrigger_sidecar_fault_injected_total{fault=\"half\",action=\"delay\"} " + std::to_string(applied) + "\n")) << scrape();
+  EXPECT_TRUE(scrape().contains("outrigger_sidecar_fault_injected_total{fault=\"half\",action=\"delay\"} " + std::to_string(applied) + "\n"))
+      << scrape();
 }
 
 TEST_F(EngineTest, OneTraceGetsOneVerdict) {

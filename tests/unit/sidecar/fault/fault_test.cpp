@@ -66,7 +66,8 @@ TEST(Validate, NamesTheFieldThatIsWrong) {
   EXPECT_EQ(with([](auto& s) { s.action = Delay{}; }), "fault.delay");
   EXPECT_EQ(with([](auto& s) { s.action = Delay{.fixed = milliseconds{-1}, .jitter = seconds{1}}; }), "fault.delay");
   EXPECT_EQ(with([](auto& s) { s.action = Delay{.fixed = seconds{60}, .jitter = milliseconds{1}}; }), "fault.delay");
-  EXPECT_EQ(with([](auto& s) { s.action = Delay{.fixed = std::chrono::nanoseconds::max(), .jitter = std::chrono::nanoseconds::max()}; }), "fault.delay");
+  EXPECT_EQ(with([](auto& s) { s.action = Delay{.fixed = std::chrono::nanoseconds::max(), .jitter = std::chrono::nanoseconds::max()}; }),
+            "fault.delay");
   EXPECT_EQ(with([](auto& s) { s.action = Abort{.status = 200}; }), "fault.abort.status");
   EXPECT_EQ(with([](auto& s) { s.action = Abort{.status = 600}; }), "fault.abort.status");
 }
