@@ -60,7 +60,9 @@ void Round::adopt(const Definition& definition, Decision decision) {
       return each.step == command.step && each.direction == command.direction && each.attempt == command.attempt;
     });
   });
-  states_[state.id] = std::make_shared<const SagaState>(std::move(decision.state));
+  // Not `states_[state.id] = …move…`: the right side of an assignment is evaluated first and would leave an empty id for the left.
+  auto changed = std::make_shared<const SagaState>(std::move(decision.state));
+  states_.insert_or_assign(changed->id, changed);
 }
 
 void Round::take(StartInput input) {

@@ -128,6 +128,28 @@ TEST_F(EngineTest, RunsASagaToItsEnd) {
   EXPECT_EQ(engine_->find_by_business_key("sequence", "order-a").value()->id, started->saga->id);
 }
 
+TEST_F(EngineTest, EverySagaOfACommitIsStoredUnderItsOwnId) {
+  constexpr std::size_t kSagas = 200;
+  std::mutex mutex;
+  std::map<std::string, std::string> ids;
+  for (std::size_t i = 0; i < kSagas; ++i) {
+    const auto key = std::to_string(i);
+    engine_->start({.definition = "sequence", .idempotency_key = key, .business_key = key, .input = "{}", .traceparent = {}}, [&, key](Result<Started> started) {
+      const std::lock_guard lock(mutex);
+      ids[key] = started ? started->saga->id : started.error().to_string();
+    });
+  }
+  ASSERT_TRUE(eventually([&] {
+    const std::lock_guard lock(mutex);
+    return ids.size() == kSagas;
+  }));
+  for (const auto& [key, id] : ids) {
+    const auto saga = engine_->get(id);
+    ASSERT_TRUE(saga.has_value()) << id;
+    EXPECT_EQ((*saga)->business_key, key);
+  }
+}
+
 TEST_F(EngineTest, CompensatesInReverse) {
   const auto started = start("a").value();
   reply(next_command());
