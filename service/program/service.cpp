@@ -1,0 +1,193 @@
+#include "service/program/service.h"
+
+#include <atomic>
+#include <format>
+#include <thread>
+
+#include "lib/http/operations.h"
+#include "lib/http/server.h"
+#include "lib/runtime/port_file.h"
+#include "lib/telemetry/log.h"
+#include "lib/telemetry/metrics.h"
+#include "service/orders/in_process_transport.h"
+#include "service/program/journal_factory.h"
+#include "service/routes/api.h"
+#include "service/saga/engine.h"
+
+namespace outrigger::service {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Waits of clients that hold no thread would else hold the drain: they are answered with the state as it is.
+constexpr auto kLongestWaitInDrain = 2s;
+constexpr auto kLookAgain = 5ms;
+
+constexpr telemetry::MetricInfo kBuild{"outrigger_build_info", "Always 1; the label says which release runs."};
+constexpr telemetry::MetricInfo kLogDropped{"outrigger_log_records_dropped_total", "Log records dropped because the queue was full."};
+
+// Participants in this process; none when the journal brings commands to them elsewhere.
+Result<std::unique_ptr<orders::InProcessTransport>> open_participants(const ServiceSettings& settings, telemetry::Registry& registry) {
+  const auto catalogue = orders::load_catalogue(settings.catalogue);
+  if (!catalogue) {
+    return std::unexpected(catalogue.error());
+  }
+  const orders::ParticipantSettings with{
+      .folder = settings.data_dir / "participants",
+      .retention = settings.inbox_retention,
+      .misbehaviour = {
+          .latency = settings.participant_latency, .failure_rate = settings.participant_failure_rate, .seed = settings.participant_seed}};
+  std::vector<std::unique_ptr<orders::Participant>> participants;
+  for (const auto kind : orders::kParticipantKinds) {
+    auto participant = orders::Participant::open(kind, with, *catalogue, registry);
+    if (!participant) {
+      return std::unexpected(participant.error());
+    }
+    participants.push_back(*std::move(participant));
+  }
+  return std::make_unique<orders::InProcessTransport>(orders::InProcessTransport::Settings{}, std::move(participants), registry);
+}
+
+// A step that nobody serves would time out for ever: better said at the start.
+Result<void> check_destinations(const saga::Catalog& definitions, const orders::InProcessTransport& transport) {
+  for (const auto& definition : definitions.all()) {
+    for (const auto& step : definition->steps) {
+      if (!transport.serves(step.topic)) {
+        return fail(ErrorCode::kInvalidArgument,
+                    std::format("step {} sends to {}, which no participant of this process serves: correct its topic, or use --journal kafka",
+                                step.name, step.topic),
+                    std::format("definition {} v{}", definition->name, definition->version));
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+// In the order of their making; destroyed the other way round.
+struct Service::Parts {
+  ServiceSettings settings;
+  telemetry::Registry registry;
+  std::atomic<bool> is_draining = false;
+  std::unique_ptr<journal::Journal> journal;
+  std::unique_ptr<orders::InProcessTransport> transport;  ///< null with Kafka
+  std::unique_ptr<saga::Engine> engine;
+  std::unique_ptr<routes::Api> api;
+  std::unique_ptr<http::Server> server;
+  std::unique_ptr<http::Server> operations;
+
+  ~Parts() {
+    server.reset();
+    if (engine) {
+      engine->stop();
+    }
+    if (transport) {
+      transport->stop();
+    }
+    operations.reset();
+  }
+};
+
+Service::Service(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Service::~Service() = default;
+
+Result<std::unique_ptr<Service>> Service::open(const ServiceSettings& settings) {
+  auto parts = std::make_unique<Parts>();
+  parts->settings = settings;
+  parts->registry.gauge(kBuild, {{"version", OUTRIGGER_VERSION}}).set(1);
+  parts->registry.counter_function(kLogDropped, [] { return static_cast<double>(telemetry::dropped_log_records()); });
+
+  auto definitions = saga::Catalog::load(settings.definitions);
+  if (!definitions) {
+    return std::unexpected(definitions.error());
+  }
+  auto journal = open_journal(settings, parts->registry);
+  if (!journal) {
+    return std::unexpected(journal.error());
+  }
+  parts->journal = *std::move(journal);
+  if (!parts->journal->delivers_commands()) {
+    auto transport = open_participants(settings, parts->registry);
+    if (!transport) {
+      return std::unexpected(transport.error());
+    }
+    parts->transport = *std::move(transport);
+    if (const auto checked = check_destinations(*definitions, *parts->transport); !checked) {
+      return std::unexpected(checked.error());
+    }
+  }
+  parts->engine = std::make_unique<saga::Engine>(
+      saga::EngineSettings{.lanes = settings.lanes, .max_input_bytes = settings.max_body_bytes, .retention = settings.retention},
+      *std::move(definitions), *parts->journal, parts->transport.get(), parts->registry);
+  parts->api = std::make_unique<routes::Api>(routes::Settings{.max_wait = settings.max_wait}, *parts->engine, parts->registry);
+
+  http::Router router;
+  parts->api->add_to(router);
+  parts->server = std::make_unique<http::Server>(http::ServerSettings{.name = "api",
+                                                                      .address = settings.http_address,
+                                                                      .port = settings.http_port,
+                                                                      .loops = settings.http_loops,
+                                                                      .max_connections = settings.max_connections,
+                                                                      .max_body_bytes = settings.max_body_bytes},
+                                                 std::move(router), parts->registry);
+  http::HealthChecks checks;
+  auto* raw = parts.get();
+  checks.readiness.push_back({"engine", [raw] { return raw->engine->ready(); }});
+  checks.readiness.push_back({"draining", [raw]() -> Result<void> {
+                                if (raw->is_draining) {
+                                  return fail(ErrorCode::kUnavailable, "told to stop");
+                                }
+                                return {};
+                              }});
+  parts->operations = std::make_unique<http::Server>(
+      http::ServerSettings{
+          .name = "operations", .address = settings.operations_address, .port = settings.operations_port, .loops = 1, .max_connections = 256},
+      http::make_operations_router(parts->registry, std::move(checks)), parts->registry);
+  return std::unique_ptr<Service>(new Service(std::move(parts)));
+}
+
+Result<void> Service::start() {
+  auto& parts = *parts_;
+  if (parts.transport) {
+    parts.transport->start(*parts.engine);
+  }
+  return parts.operations->start().and_then([&] { return parts.engine->run(); }).and_then([&] { return parts.server->start(); });
+}
+
+Result<void> Service::ready() const { return parts_->engine->ready(); }
+
+Result<void> Service::announce() const {
+  telemetry::log(telemetry::LogLevel::kInfo, "ready",
+                 {{"http", std::format("{}:{}", parts_->settings.http_address, parts_->server->port())},
+                  {"operations", std::format("{}:{}", parts_->settings.operations_address, parts_->operations->port())},
+                  {"journal", parts_->settings.journal},
+                  {"instance", parts_->settings.instance}});
+  return write_port_file(parts_->settings.port_file, {{"http", parts_->server->port()}, {"operations", parts_->operations->port()}});
+}
+
+std::size_t Service::drain(StopSignal& stop) {
+  auto& parts = *parts_;
+  parts.is_draining = true;
+  parts.server->begin_drain();
+  telemetry::log(telemetry::LogLevel::kInfo, "draining", {{"in_flight", std::to_string(parts.server->stats().requests_in_flight)}});
+  (void)stop.wait_for(parts.settings.drain_delay);
+
+  const auto deadline = std::chrono::steady_clock::now() + parts.settings.drain_timeout;
+  std::size_t cut_off = 0;
+  std::jthread server([&] { cut_off = parts.server->drain(deadline); });
+  const auto waits_until = std::min(deadline, std::chrono::steady_clock::now() + kLongestWaitInDrain);
+  while (parts.server->stats().requests_in_flight > 0 && std::chrono::steady_clock::now() < waits_until) {
+    std::this_thread::sleep_for(kLookAgain);
+  }
+  parts.engine->stop();
+  if (parts.transport) {
+    parts.transport->stop();
+  }
+  server.join();
+  (void)parts.operations->drain(std::chrono::steady_clock::now() + 100ms);
+  telemetry::log(cut_off == 0 ? telemetry::LogLevel::kInfo : telemetry::LogLevel::kWarning, "stopped", {{"cut_off", std::to_string(cut_off)}});
+  return cut_off;
+}
+
+}  // namespace outrigger::service

@@ -1,0 +1,73 @@
+#include "service/program/settings.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+
+#include "lib/config/settings.h"
+#include "lib/runtime/lifecycle.h"
+
+namespace outrigger::service {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : "outrigger";
+}
+
+void declare(config::Settings& keys, ServiceSettings& settings) {
+  keys.text("http-address", settings.http_address, "Address of the API");
+  keys.port("http-port", settings.http_port, "Port of the API; 0: any free one, see --port-file");
+  keys.text("operations-address", settings.operations_address, "Address of /livez, /readyz and /metrics");
+  keys.port("operations-port", settings.operations_port, "Port of /livez, /readyz and /metrics");
+  keys.path("port-file", settings.port_file, "Where to write the bound ports as JSON once the service is ready");
+  keys.number("http-loops", settings.http_loops, 0U, 256U, "Event loops of the API; 0: one per CPU");
+  keys.number<std::size_t>("max-connections", settings.max_connections, 1, 1'000'000, "Connections at once");
+  keys.number<std::size_t>("max-body-bytes", settings.max_body_bytes, 1'024, 16U << 20U, "Largest request body");
+  keys.duration("max-wait", settings.max_wait, 0ms, 600'000ms, "Longest ?wait= of a request");
+
+  keys.path("data-dir", settings.data_dir, "Folder of the store and the participants' databases; of one process alone");
+  keys.path("definitions", settings.definitions, "Folder of saga definitions (*.yaml)");
+  keys.path("catalogue", settings.catalogue, "Products, carriers and customers that new participants' databases start with");
+  keys.text("instance", settings.instance, "Name of this instance, the same after a restart");
+  keys.number("lanes", settings.lanes, 0U, 256U, "Threads that run sagas; 0: one per CPU, at most 4");
+  keys.duration("retention", settings.retention, 1'000ms, std::chrono::milliseconds(std::chrono::days(3650)), "How long finished sagas are kept");
+
+  keys.choice("journal", settings.journal, {"embedded", "kafka"}, "What makes sagas durable");
+  keys.number("partitions", settings.partitions, 1U, 4'096U, "Partitions of the embedded journal; fixed when the store is made");
+  keys.list("kafka-bootstrap", settings.kafka_bootstrap, "Kafka brokers, HOST:PORT,…");
+  keys.text("kafka-topic-generation", settings.kafka_topic_generation, "Which set of topics: g1 is saga.inbox.g1, saga.state.g1");
+
+  keys.duration("inbox-retention", settings.inbox_retention, 60'000ms, std::chrono::milliseconds(std::chrono::days(3650)),
+                "How long participants keep their replies; longer than any saga lives");
+  keys.duration("participant-latency", settings.participant_latency, 0ms, 60'000ms,
+                "To try deadlines on: participants wait so long before each batch");
+  keys.real("participant-failure-rate", settings.participant_failure_rate, 0, 1,
+            "To try retries on: share of attempts answered RETRY without effect");
+  keys.number<std::uint64_t>("participant-seed", settings.participant_seed, 0, 1ULL << 62U, "The same seed lets the same attempts fail");
+
+  keys.duration("drain-delay", settings.drain_delay, 0ms, 300'000ms, "After SIGTERM: keep serving so long, not ready, until traffic goes elsewhere");
+  keys.duration("drain-timeout", settings.drain_timeout, 0ms, 3'600'000ms, "After that: wait so long for requests in flight");
+  keys.choice("log-level", settings.log_level, {"debug", "info", "warning", "error"}, "Least level that is logged, as JSON to standard error");
+}
+
+}  // namespace
+
+std::optional<int> read_settings(ServiceSettings& settings, int argc, const char* const* argv) {
+  settings.instance = host_name();
+  config::Settings keys("outrigger-service", "HTTP API and saga orchestrator.", OUTRIGGER_VERSION);
+  declare(keys, settings);
+  if (const auto code = keys.read(argc, argv)) {
+    return code;
+  }
+  if (settings.uses_kafka() && settings.kafka_bootstrap.empty()) {
+    std::fputs("outrigger-service: --journal kafka needs --kafka-bootstrap HOST:PORT,…\n", stderr);
+    return exit_code::kUsage;
+  }
+  return std::nullopt;
+}
+
+}  // namespace outrigger::service
