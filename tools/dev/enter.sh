@@ -25,6 +25,8 @@ if [ -n "$kind" ]; then
   mount --bind "$cache" "$root/cache"
   mount --bind "$cache/m2" "$root/root/.m2"
   mount --bind "$cache/go" "$root/root/go"
+  # A folder of the host that a command works on (./dev run --data).
+  [ -z "${OUTRIGGER_DATA:-}" ] || { mkdir -p "$root/data"; mount --bind "$OUTRIGGER_DATA" "$root/data"; }
 fi
 
 env=(HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 TERM="${TERM:-dumb}"
