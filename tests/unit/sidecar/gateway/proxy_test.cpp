@@ -1,0 +1,196 @@
+#include "sidecar/gateway/proxy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lib/http/server.h"
+#include "sidecar/gateway/metrics.h"
+#include "tests/unit/lib/http/socket_client.h"
+#include "tests/unit/lib/http/socket_server.h"
+
+namespace outrigger::gateway {
+namespace {
+
+using http::body_of;
+using http::status_of;
+using testing::HasSubstr;
+
+class ProxyTest : public testing::Test {
+ protected:
+  void start(std::uint16_t application_port) {
+    upstream.emplace(http::UpstreamSettings{.port = application_port, .max_body_bytes = 1'000}, registry);
+    ASSERT_TRUE(upstream->start());
+    proxy.emplace(settings, *upstream, [this](const http::Request&) { const std::lock_guard lock(mutex); return decision; }, registry);
+    http::Router router;
+    proxy->add_to(router);
+    server.emplace(http::ServerSettings{.name = "in", .loops = 1}, std::move(router), registry);
+    ASSERT_TRUE(server->start());
+  }
+
+  void start() { start(application.port()); }
+
+  void inject(fault::Decision next) {
+    const std::lock_guard lock(mutex);
+    decision = std::move(next);
+  }
+
+  http::SocketClient connect() { return http::SocketClient(server->port()); }
+
+  std::uint64_t count(const std::string& code, const std::string& fault) {
+    return registry.counter(metrics::kRequests, {{"code", code}, {"fault", fault}}).value();
+  }
+
+  telemetry::Registry registry;
+  http::SocketServer application;
+  ProxySettings settings;
+  std::mutex mutex;
+  fault::Decision decision;
+  std::optional<http::Upstream> upstream;
+  std::optional<Proxy> proxy;
+  std::optional<http::Server> server;
+};
+
+constexpr std::string_view kPost = "POST /v1/orders?wait=5s HTTP/1.1\r\nHost: shop\r\nContent-Length: 5\r\nX-Mine: 1\r\n\r\nhello";
+
+TEST_F(ProxyTest, PassesRequestAndAnswerOn) {
+  start();
+  auto client = connect();
+  client.send(kPost);
+  auto connection = application.accept();
+  const auto request = connection.read_request();
+  EXPECT_THAT(request, testing::StartsWith("POST /v1/orders?wait=5s HTTP/1.1\r\n"));
+  EXPECT_THAT(request, HasSubstr("\r\nHost: shop\r\n"));
+  EXPECT_THAT(request, HasSubstr("\r\nX-Mine: 1\r\n"));
+  EXPECT_THAT(request, HasSubstr("\r\nX-Forwarded-For: 127.0.0.1\r\n"));
+  EXPECT_THAT(request, testing::ContainsRegex("traceparent: 00-[0-9a-f]+-[0-9a-f]+-01"));
+  EXPECT_THAT(request, testing::EndsWith("\r\n\r\nhello"));
+  connection.send("HTTP/1.1 202 Accepted\r\nLocation: /v1/orders/7\r\nTransfer-Encoding: chunked\r\nKeep-Alive: timeout=5\r\n\r\n4\r\ndone\r\n0\r\n\r\n");
+  const auto answer = client.read_answer();
+  EXPECT_EQ(status_of(answer), 202);
+  EXPECT_EQ(body_of(answer), "done");
+  EXPECT_THAT(*answer, HasSubstr("Location: /v1/orders/7\r\n"));
+  EXPECT_THAT(*answer, HasSubstr("Via: 1.1 outrigger\r\n"));
+  EXPECT_THAT(*answer, testing::Not(HasSubstr("Keep-Alive")));
+  EXPECT_EQ(count("202", "none"), 1U);
+}
+
+TEST_F(ProxyTest, ContinuesTheTraceOfTheClient) {
+  start();
+  auto client = connect();
+  client.send("GET / HTTP/1.1\r\nHost: a\r\ntraceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\ntracestate: v=1\r\n\r\n");
+  const auto request = application.accept().read_request();
+  EXPECT_THAT(request, HasSubstr("traceparent: 00-0af7651916cd43dd8448eb211c80319c-"));
+  EXPECT_THAT(request, testing::Not(HasSubstr("b7ad6b7169203331")));
+  EXPECT_THAT(request, HasSubstr("tracestate: v=1\r\n"));
+}
+
+TEST_F(ProxyTest, HeadKeepsTheLengthOfTheApplication) {
+  start();
+  auto client = connect();
+  client.send("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
+  auto connection = application.accept();
+  connection.read_request();
+  connection.send("HTTP/1.1 200 OK\r\nContent-Length: 4711\r\n\r\n");
+  EXPECT_THAT(client.read_answer(false).value_or(""), HasSubstr("Content-Length: 4711\r\n"));
+}
+
+TEST_F(ProxyTest, NobodyListeningIs503WithRetryAfter) {
+  std::uint16_t port = 0;
+  {
+    const http::SocketServer gone;
+    port = gone.port();
+  }
+  start(port);
+  auto client = connect();
+  client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  const auto answer = client.read_answer();
+  EXPECT_EQ(status_of(answer), 503);
+  EXPECT_THAT(*answer, HasSubstr("Retry-After: "));
+  EXPECT_THAT(*answer, HasSubstr("application/problem+json"));
+  EXPECT_EQ(count("503", "none"), 1U);
+}
+
+TEST_F(ProxyTest, ASilentApplicationIs504) {
+  settings.deadline = std::chrono::milliseconds(50);
+  start();
+  auto client = connect();
+  client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  auto connection = application.accept();
+  EXPECT_EQ(status_of(client.read_answer()), 504);
+}
+
+TEST_F(ProxyTest, ABrokenConnectionIs502) {
+  start();
+  auto client = connect();
+  client.send(kPost);
+  {
+    auto connection = application.accept();
+    connection.read_request();
+  }
+  EXPECT_EQ(status_of(client.read_answer()), 502);
+}
+
+TEST_F(ProxyTest, AnAnswerThatCannotBeUsedIs502) {
+  start();
+  auto client = connect();
+  client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  auto connection = application.accept();
+  connection.read_request();
+  connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1001\r\n\r\n");
+  EXPECT_EQ(status_of(client.read_answer()), 502);
+}
+
+TEST_F(ProxyTest, AnAbortNeverReachesTheApplication) {
+  inject({.delay = {}, .abort_status = 418, .faults = "teapot"});
+  start();
+  auto client = connect();
+  client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  const auto answer = client.read_answer();
+  EXPECT_EQ(status_of(answer), 418);
+  EXPECT_THAT(*answer, HasSubstr("outrigger-fault: teapot\r\n"));
+  EXPECT_EQ(count("418", "teapot"), 1U);
+  inject({});
+  client.send("GET /after HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_THAT(application.accept().read_request(), testing::StartsWith("GET /after "));
+}
+
+TEST_F(ProxyTest, ADelayHoldsTheRequestBackAndMarksTheAnswer) {
+  inject({.delay = std::chrono::milliseconds(30), .abort_status = {}, .faults = "slow"});
+  start();
+  auto client = connect();
+  const auto began = std::chrono::steady_clock::now();
+  client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  auto connection = application.accept();
+  connection.read_request();
+  EXPECT_GE(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(30));
+  connection.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+  EXPECT_THAT(client.read_answer().value_or(""), HasSubstr("outrigger-fault: slow\r\n"));
+  EXPECT_EQ(count("200", "slow"), 1U);
+}
+
+TEST_F(ProxyTest, ADelayHoldsNoThread) {
+  inject({.delay = std::chrono::seconds(30), .abort_status = {}, .faults = "slow"});
+  settings.deadline = std::chrono::seconds(60);
+  start();
+  auto slow = connect();
+  slow.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  ASSERT_TRUE(http::eventually([&] { return server->stats().requests_in_flight == 1; }));
+  inject({});
+  auto quick = connect();
+  quick.send("GET /quick HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_THAT(application.accept().read_request(), testing::StartsWith("GET /quick "));
+}
+
+TEST_F(ProxyTest, ADelayBeyondTheDeadlineIs504LikeASlowApplication) {
+  inject({.delay = std::chrono::minutes(1), .abort_status = {}, .faults = "slow"});
+  settings.deadline = std::chrono::milliseconds(30);
+  start();
+  auto client = connect();
+  client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  const auto answer = client.read_answer();
+  EXPECT_EQ(status_of(answer), 504);
+  EXPECT_THAT(*answer, HasSubstr("outrigger-fault: slow\r\n"));
+}
+
+}  // namespace
+}  // namespace outrigger::gateway
