@@ -31,6 +31,7 @@ struct SagaOptions {
   std::string file = "-";
   std::string idempotency_key;
   std::string wait;
+  std::string expect;  // of watch too
   // list
   std::string status;
   std::string definition;
@@ -39,7 +40,6 @@ struct SagaOptions {
   int limit = 50;
   // watch
   std::string timeout = "10m";
-  std::string expect;
 };
 
 const std::vector<std::string> kStatuses{"RUNNING", "COMPENSATING", "COMPLETED", "COMPENSATED", "STUCK", "ABANDONED"};
@@ -107,6 +107,11 @@ int start(const SagaOptions& options, CommandContext& context) {
       context.output.line(std::format("follow it with   outrigger saga watch {}", text_of(*saga, "id")), Tone::kFaint);
     }
   });
+  if (const std::string status = saga_status(*saga).text; !options.expect.empty() && status != options.expect) {
+    return context.output.failure(
+        {is_at_rest(*saga) ? ErrorCode::kFailedPrecondition : ErrorCode::kDeadlineExceeded,
+         std::format("is {} after at most {}, expected {}", status, options.wait, options.expect), text_of(*saga, "id")});
+  }
   return exit_code::kOk;
 }
 
@@ -250,6 +255,7 @@ void add_saga_commands(CommandLine& command_line) {
   starting.add_option("--business-key", options->business_key, "What the saga is to be found by")->needs("--definition");
   starting.add_option("--idempotency-key", options->idempotency_key, "Repeating a start with the same key starts nothing new [a new one]");
   starting.add_option("--wait", options->wait, "Let the service wait so long for the end, e.g. 5s");
+  starting.add_option("--expect", options->expect, "Fail unless it has ended so by then")->check(CLI::IsMember(kStatuses))->needs("--wait");
   starting.footer(
       "The key is printed. When it is not known whether a start arrived, repeat it with the same key.\n"
       "Example: outrigger saga start order.json --wait 5s");

@@ -2,8 +2,9 @@
 
 #include "lib/telemetry/metrics.h"
 
-/// The metrics of lib/http. Label `listener` is ServerSettings::name, `route` the pattern ("*" unmatched, "none" no route, "invalid"
-/// a request that was refused before it had one), `code` the status.
+/// The metrics of lib/http. Labels: `listener` is ServerSettings::name, `route` the pattern ("*" unmatched, "none" no route, "invalid"
+/// a request that was refused before it had one), `code` the status,
+/// `upstream` UpstreamSettings::name.
 namespace outrigger::http::metrics {
 
 inline constexpr telemetry::MetricInfo kRequests{"outrigger_http_requests_total", "Requests answered, by listener, route pattern and status code."};
@@ -14,5 +15,12 @@ inline constexpr telemetry::MetricInfo kInFlight{"outrigger_http_requests_in_fli
 inline constexpr telemetry::MetricInfo kLimitReached{"outrigger_http_limit_reached_total", "How often a limit of the listener was reached, by limit."};
 inline constexpr telemetry::MetricInfo kHandlerErrors{"outrigger_http_handler_errors_total",
                                                       "Handlers that threw, or whose answer could not be sent; the client got 500."};
+
+inline constexpr telemetry::MetricInfo kUpstreamRequests{"outrigger_http_upstream_requests_total",
+                                                         "Requests to the upstream by result: answered, or why there is no answer."};
+inline constexpr telemetry::MetricInfo kUpstreamConnections{"outrigger_http_upstream_connections", "Connections to the upstream, kept ones included."};
+inline constexpr telemetry::MetricInfo kUpstreamWaiting{"outrigger_http_upstream_waiting", "Requests that wait for a connection to the upstream."};
+inline constexpr telemetry::MetricInfo kUpstreamResent{"outrigger_http_upstream_resent_total",
+                                                       "Requests that met a dead kept connection before a byte was sent, and went out on another."};
 
 }  // namespace outrigger::http::metrics

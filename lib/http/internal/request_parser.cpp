@@ -178,7 +178,7 @@ RequestParser::Progress RequestParser::feed(std::string_view bytes) {
 RequestParser::Progress RequestParser::feed_head(std::string_view bytes) {
   const auto error = llhttp_execute(&parser_, bytes.data(), bytes.size());
   if (error != HPE_OK && !(error == HPE_PAUSED && head_is_complete_)) {
-    return refuse_for(error);
+    return refuse_for(error, bytes);
   }
   const auto consumed = error == HPE_OK ? bytes.size() : static_cast<std::size_t>(llhttp_get_error_pos(&parser_) - bytes.data());
   const auto head = bytes.substr(0, consumed);
@@ -210,7 +210,7 @@ RequestParser::Progress RequestParser::feed_head(std::string_view bytes) {
 RequestParser::Progress RequestParser::feed_body(std::string_view bytes) {
   const auto error = llhttp_execute(&parser_, bytes.data(), bytes.size());
   if (error != HPE_OK && error != HPE_PAUSED) {
-    return refuse_for(error);
+    return refuse_for(error, bytes);
   }
   const auto consumed = error == HPE_OK ? bytes.size() : static_cast<std::size_t>(llhttp_get_error_pos(&parser_) - bytes.data());
   raw_body_bytes_ += consumed;
@@ -235,9 +235,15 @@ RequestParser::Progress RequestParser::refuse(const Refusal& refusal, std::size_
   return {Event::kRefused, consumed};
 }
 
-RequestParser::Progress RequestParser::refuse_for(llhttp_errno_t error) {
+RequestParser::Progress RequestParser::refuse_for(llhttp_errno_t error, std::string_view bytes) {
   if (refusal_.status != 0) {
     return {Event::kRefused, 0};
+  }
+  // llhttp calls a version invalid also when the line behind it ends wrongly.
+  const auto at = static_cast<std::size_t>(llhttp_get_error_pos(&parser_) - bytes.data());
+  const auto near = bytes.substr(std::min(bytes.size(), at - std::min<std::size_t>(at, 1)), 2);
+  if (error == HPE_INVALID_VERSION && near.contains('\n')) {
+    return refuse({400, "a line ends without a carriage return", ""}, 0);
   }
   switch (error) {
     case HPE_INVALID_VERSION:

@@ -78,7 +78,7 @@ class RequestParser final {
   Progress feed_head(std::string_view bytes);
   Progress feed_body(std::string_view bytes);
   Progress refuse(const Refusal& refusal, std::size_t consumed);
-  Progress refuse_for(llhttp_errno_t error);
+  Progress refuse_for(llhttp_errno_t error, std::string_view bytes);
   bool finish_head();
   bool finish_framing();
   bool finish_target();

@@ -105,6 +105,13 @@ TEST_F(SagaCommandsTest, StartNamesTheDefinitionAndWaits) {
   EXPECT_EQ(requests_.at(0).target, "/v1/sagas/transfer?business_key=t%201&wait=5s");
 }
 
+TEST_F(SagaCommandsTest, StartFailsWhenItDidNotEndAsExpected) {
+  in_.str("{}");
+  EXPECT_EQ(run({"start", "--wait", "5s", "--expect", "COMPENSATED"}), 1);
+  EXPECT_TRUE(error_.str().contains("expected COMPENSATED")) << error_.str();
+  EXPECT_TRUE(out_.str().contains("S1")) << out_.str();
+}
+
 TEST_F(SagaCommandsTest, StartMakesAKeyAndPrintsIt) {
   in_.str("{}");
   EXPECT_EQ(run({"start", "-", "--output", "json"}), 0) << error_.str();

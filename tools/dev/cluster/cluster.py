@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -301,10 +302,15 @@ def run(cluster: Layout, command: list[str]) -> None:
 
 
 def load_image(cluster: Layout) -> None:
-    """Imports an image archive from standard input into the node."""
+    """Imports an image archive (docker or OCI) from standard input into the node, under the names that the archive gives."""
     pid = running(cluster)
-    os.execvp("nsenter", ["nsenter", "-t", str(pid), "-m", "-p", "-r", "-w", "--", "ctr", "-a", str(cluster.containerd_socket), "-n", "k8s.io", "images", "import",
-                          "--base-name", "localhost/imported", "-"])
+    done = subprocess.run(["nsenter", "-t", str(pid), "-m", "-p", "-r", "-w", "--", "ctr", "-a", str(cluster.containerd_socket), "-n", "k8s.io", "images", "import", "-"],
+                          stdout=subprocess.PIPE, text=True)
+    names = re.findall(r"^unpacking (\S+) ", done.stdout, re.MULTILINE)
+    if done.returncode != 0 or not names:
+        die("no image was imported", "the archive needs a full name in it, as in docker.io/library/outrigger:0.1.0; ./dev image writes such a one")
+    for name in names:
+        print(f"the node has {name}")
 
 
 def main(arguments: list[str]) -> int:
