@@ -2,6 +2,7 @@
 
 #include <iostream>
 
+#include "cli/chaos_commands.h"
 #include "cli/command_line.h"
 #include "cli/fault_commands.h"
 #include "cli/load_commands.h"
@@ -14,6 +15,7 @@ int main(int argc, char** argv) {
   CommandLine command_line({std::cin, std::cout, std::cerr, wants_colour(STDOUT_FILENO), wants_colour(STDERR_FILENO)});
   add_saga_commands(command_line);
   add_fault_commands(command_line);
+  add_chaos_commands(command_line);
   add_load_commands(command_line);
   add_slo_commands(command_line);
   return command_line.run(argc, argv);
