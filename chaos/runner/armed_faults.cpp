@@ -76,7 +76,7 @@ std::vector<std::string> ArmedFaults::revert() {
       continue;
     }
     const auto& fault = *armed.progress.fault;
-    const auto result = clean_up(*armed.driver, armed.progress.armed_id, journal_);
+    const auto result = clean_up(*armed.driver, armed.progress.armed_id, journal_, environment_.clean_up_budget);
     if (result.was_armed) {
       see(armed, result.last);
     } else if (result.is_gone && armed.is_armed) {

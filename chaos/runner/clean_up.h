@@ -8,9 +8,6 @@
 
 namespace outrigger::chaos {
 
-/// How long the end of a fault is tried for before it counts as not cleaned up.
-inline constexpr std::chrono::seconds kCleanUpBudget{10};
-
 struct CleanUp {
   bool is_gone = false;    ///< the target says that it is not armed
   bool was_armed = false;  ///< this call ended it, or may have
@@ -20,6 +17,6 @@ struct CleanUp {
 
 /// Ends a fault and asks its target whether it is gone; journals reverting, reverted and verified. Idempotent. Repeats until `budget` is over; no
 /// signal shortens it. A journal that cannot be written does not stop it.
-[[nodiscard]] CleanUp clean_up(FaultDriver& driver, const std::string& armed_id, Journal& journal, std::chrono::milliseconds budget = kCleanUpBudget);
+[[nodiscard]] CleanUp clean_up(FaultDriver& driver, const std::string& armed_id, Journal& journal, std::chrono::milliseconds budget);
 
 }  // namespace outrigger::chaos

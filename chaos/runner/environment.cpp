@@ -13,7 +13,8 @@ Environment real_environment(StopSignal& signal, std::function<void(std::string_
   return {.make_driver = [](const std::string&, const std::string& admin) { return make_sidecar_driver(admin); },
           .check_probe = check_probe,
           .wait_for_stop = [&signal](std::chrono::milliseconds timeout) { return signal.wait_for(timeout); },
-          .progress = std::move(progress)};
+          .progress = std::move(progress),
+          .clean_up_budget = std::chrono::seconds{10}};
 }
 
 std::string armed_id(const std::string& run_id, const Fault& fault) {

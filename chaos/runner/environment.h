@@ -25,6 +25,8 @@ struct Environment {
   std::function<std::optional<int>(std::chrono::milliseconds)> wait_for_stop;
   /// One line of news for people.
   std::function<void(std::string_view)> progress;
+  /// How long the end of a fault is tried for before it counts as not cleaned up.
+  std::chrono::milliseconds clean_up_budget = std::chrono::seconds{10};
 };
 
 /// Real drivers, probes and signals. `signal` outlives it.

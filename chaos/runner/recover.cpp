@@ -20,7 +20,7 @@ Result<Recovery> recover(Journal& journal, const Environment& environment) {
                     .decision = {}};
   for (const auto& fault : state->open) {
     const auto driver = environment.make_driver(fault.driver, fault.admin);
-    const auto result = clean_up(*driver, fault.armed_id, journal);
+    const auto result = clean_up(*driver, fault.armed_id, journal, environment.clean_up_budget);
     if (!result.is_gone) {
       recovery.decision.reasons.push_back(std::format("fault {} may still be armed at {}: {}", fault.armed_id, fault.admin, result.problem));
     } else {

@@ -12,7 +12,7 @@ metadata: {name: slow}
 spec:
   parameters: {url: http://127.0.0.1:1, admin: unix:///tmp/a.sock, rate: 100/s, hits: 5}
   phases: {baseline: 4s, inject: 4s, recover: 4s}
-  load: {rate: "${rate}", method: POST, url: "${url}/v1/orders", headers: {X-Run: "{{run}}"}, timeout: 2s}
+  load: {rate: "${rate}", method: POST, url: "${url}/v1/orders", headers: {X-Run: "{{run}}"}, connections: 32, timeout: 2s}
   probes:
     - {id: health, http: {url: "${url}/api/health", status: 200}}
   faults:
