@@ -75,10 +75,10 @@ class LaneJournal {
 };
 
 struct ListQuery {
-  std::optional<saga::SagaStatus> status;
-  std::string definition;          ///< empty: all
-  std::string business_key;        ///< empty: all; else this one only
-  std::string cursor;              ///< `next_cursor` of the page before, or empty
+  std::optional<saga::SagaStatus> status = {};
+  std::string definition = {};     ///< empty: all
+  std::string business_key = {};   ///< empty: all; else this one only
+  std::string cursor = {};         ///< `next_cursor` of the page before, or empty
   std::size_t limit = 50;
 };
 

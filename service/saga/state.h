@@ -37,12 +37,12 @@ struct StepState {
   std::uint32_t attempt = 0;                   ///< sends of the do
   std::uint32_t undo_attempt = 0;              ///< sends of the undo
   bool undo_waits = false;                     ///< kCompensating: waiting for `next_at` to send again, or stuck
-  std::optional<WallTime> next_at;             ///< the step's own timer
+  std::optional<WallTime> next_at = {};        ///< the step's own timer
   std::uint64_t completion_sequence = 0;       ///< order in which steps settled as succeeded or unknown; 0: not
-  std::optional<WallTime> started_at;          ///< first send of the do
-  std::optional<WallTime> ended_at;            ///< when the do settled
-  std::string output;                          ///< JSON text of the do, or empty
-  std::string error;                           ///< for people
+  std::optional<WallTime> started_at = {};     ///< first send of the do
+  std::optional<WallTime> ended_at = {};       ///< when the do settled
+  std::string output = {};                     ///< JSON text of the do, or empty
+  std::string error = {};                      ///< for people
 
   bool operator==(const StepState&) const = default;
 };

@@ -15,7 +15,6 @@ namespace outrigger::journal {
 namespace {
 
 rocksdb::Slice slice(std::string_view text) { return {text.data(), text.size()}; }
-std::string_view view(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 
 rocksdb::Options make_options() {
   rocksdb::Options options;
@@ -43,6 +42,19 @@ rocksdb::Options make_options() {
   const auto compressions = rocksdb::GetSupportedCompressions();
   options.compression = std::ranges::contains(compressions, rocksdb::kLZ4Compression) ? rocksdb::kLZ4Compression : rocksdb::kNoCompression;
   return options;
+}
+
+/// RocksDB keeps a write-ahead log in every store, also after a clean end, but does not miss the newest one when it is gone.
+bool has_lost_its_log(const std::filesystem::path& folder) {
+  std::error_code problem;
+  if (!std::filesystem::exists(folder / "CURRENT", problem)) {
+    return false;
+  }
+  const auto is_log = [](const std::filesystem::directory_entry& entry) {
+    const auto stem = entry.path().stem().string();
+    return entry.path().extension() == ".log" && std::ranges::all_of(stem, [](char c) { return c >= '0' && c <= '9'; });
+  };
+  return std::ranges::none_of(std::filesystem::directory_iterator(folder, problem), is_log);
 }
 
 }  // namespace
@@ -99,6 +111,9 @@ Result<void> RecordStore::Impl::open() {
   if (problem) {
     return fail(problem == std::errc::permission_denied ? ErrorCode::kPermissionDenied : ErrorCode::kUnavailable,
                 std::format("the store's folder cannot be made: {}", problem.message()), settings_.folder.string());
+  }
+  if (has_lost_its_log(settings_.folder)) {
+    return damaged("its write-ahead log NUMBER.log is missing");
   }
   rocksdb::DB* db = nullptr;
   const auto status = rocksdb::DB::Open(make_options(), settings_.folder.string(), &db);
@@ -291,78 +306,6 @@ Result<void> RecordStore::Impl::wipe(std::uint32_t partition) {
     return failed(store_error(status, settings_.folder));
   }
   return {};
-}
-
-Result<std::optional<std::string>> RecordStore::Impl::get(std::string_view key) const {
-  const std::shared_lock lock(mutex_);
-  if (!db_) {
-    return closed();
-  }
-  std::string value;
-  const auto status = db_->Get({}, slice(key), &value);
-  if (status.IsNotFound()) {
-    return std::nullopt;
-  }
-  if (!status.ok()) {
-    return store_error(status, settings_.folder);
-  }
-  return value;
-}
-
-Result<void> RecordStore::Impl::scan(std::string_view prefix, std::string_view from,
-                                     const std::function<bool(std::string_view, std::string_view)>& visit) const {
-  const std::shared_lock lock(mutex_);
-  if (!db_) {
-    return closed();
-  }
-  const std::unique_ptr<rocksdb::Iterator> iterator(db_->NewIterator({}));
-  for (iterator->Seek(std::string(prefix).append(from)); iterator->Valid() && view(iterator->key()).starts_with(prefix); iterator->Next()) {
-    if (!visit(view(iterator->key()).substr(prefix.size()), view(iterator->value()))) {
-      break;
-    }
-  }
-  if (!iterator->status().ok()) {
-    return store_error(iterator->status(), settings_.folder);
-  }
-  return {};
-}
-
-Result<void> RecordStore::Impl::merge(const std::vector<std::string>& prefixes, std::string_view after,
-                                      const std::function<bool(std::string_view, std::string_view)>& visit) const {
-  const std::shared_lock lock(mutex_);
-  if (!db_) {
-    return closed();
-  }
-  rocksdb::ReadOptions options;
-  const auto snapshot = std::shared_ptr<const rocksdb::Snapshot>(db_->GetSnapshot(), [this](const rocksdb::Snapshot* taken) { db_->ReleaseSnapshot(taken); });
-  options.snapshot = snapshot.get();
-  std::vector<std::unique_ptr<rocksdb::Iterator>> iterators;
-  for (const auto& prefix : prefixes) {
-    auto& iterator = iterators.emplace_back(db_->NewIterator(options));
-    iterator->Seek(prefix + std::string(after));
-    if (!after.empty() && iterator->Valid() && view(iterator->key()) == prefix + std::string(after)) {
-      iterator->Next();
-    }
-  }
-  const auto suffix = [&](std::size_t i) {
-    const auto key = iterators[i]->Valid() ? view(iterators[i]->key()) : std::string_view();
-    return key.starts_with(prefixes[i]) ? key.substr(prefixes[i].size()) : std::string_view();
-  };
-  while (true) {
-    std::optional<std::size_t> first;
-    for (std::size_t i = 0; i < iterators.size(); ++i) {
-      if (!iterators[i]->status().ok()) {
-        return store_error(iterators[i]->status(), settings_.folder);
-      }
-      if (!suffix(i).empty() && (!first || suffix(i) < suffix(*first))) {
-        first = i;
-      }
-    }
-    if (!first || !visit(suffix(*first), view(iterators[*first]->value()))) {
-      return {};
-    }
-    iterators[*first]->Next();
-  }
 }
 
 }  // namespace outrigger::journal
