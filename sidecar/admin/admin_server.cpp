@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <format>
+#include <tuple>
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
@@ -12,6 +13,7 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include "grpc/health/v1/health.pb.h"
 #include "lib/telemetry/log.h"
 #include "sidecar/admin/internal/fault_service.h"
 #include "sidecar/admin/internal/unix_socket.h"
@@ -49,6 +51,7 @@ Result<void> AdminServer::start() {
   state.claim = std::move(*claim);
 
   grpc::EnableDefaultHealthCheckService(true);
+  std::ignore = grpc::health::v1::HealthCheckRequest::descriptor();  // links the description in, for reflection
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   builder.AddListeningPort("unix:" + state.settings.socket.string(), grpc::InsecureServerCredentials());
