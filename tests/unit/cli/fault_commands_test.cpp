@@ -1,6 +1,7 @@
 #include "cli/fault_commands.h"
 
 #include <filesystem>
+#include <mutex>
 #include <sstream>
 #include <vector>
 
@@ -31,9 +32,17 @@ class FaultCommandsTest : public testing::Test {
     settings.is_enabled = is_enabled;
     engine_ = std::make_unique<fault::Engine>(settings, registry_);
     server_ = std::make_unique<admin::AdminServer>(admin::AdminSettings{.socket = folder_ / "admin.sock"}, *engine_, registry_,
-                                                   [this](const admin::AuditEntry& entry) { last_audit_ = entry; });
+                                                   [this](const admin::AuditEntry& entry) {
+                                                     const std::lock_guard lock(mutex_);
+                                                     last_audit_ = entry;
+                                                   });
     const auto started = server_->start();
     ASSERT_TRUE(started) << started.error().to_string();
+  }
+
+  admin::AuditEntry last_audit() {
+    const std::lock_guard lock(mutex_);
+    return last_audit_;
   }
 
   int run(std::vector<const char*> arguments) {
@@ -49,7 +58,8 @@ class FaultCommandsTest : public testing::Test {
   std::filesystem::path folder_;
   std::string socket_;
   telemetry::Registry registry_;
-  admin::AuditEntry last_audit_;  // written by gRPC before it answers, read after the answer
+  std::mutex mutex_;
+  admin::AuditEntry last_audit_;
   std::unique_ptr<fault::Engine> engine_;
   std::unique_ptr<admin::AdminServer> server_;
   std::istringstream in_;
@@ -79,8 +89,8 @@ TEST_F(FaultCommandsTest, AppliesWhatTheFlagsSay) {
   EXPECT_EQ(specification.match.path_prefix, "/v1/orders");
   EXPECT_EQ(specification.match.headers, (std::vector<std::pair<std::string, std::string>>{{"x-canary", "1"}}));
   EXPECT_EQ(specification.trigger, (fault::Trigger{.percent_ppm = 125'000, .seed = 7}));
-  EXPECT_EQ(last_audit_.reason, "drill");
-  EXPECT_TRUE(last_audit_.actor.contains('@')) << last_audit_.actor;
+  EXPECT_EQ(last_audit().reason, "drill");
+  EXPECT_TRUE(last_audit().actor.contains('@')) << last_audit().actor;
 }
 
 TEST_F(FaultCommandsTest, ValidateOnlyArmsNothing) {
@@ -122,7 +132,7 @@ TEST_F(FaultCommandsTest, DeletesByIdOrAll) {
     ASSERT_EQ(run({"apply", "--id", id, "--ttl", "1m", "--abort", "503"}), 0);
   }
   EXPECT_EQ(run({"delete", "one", "--reason", "enough"}), 0) << error_.str();
-  EXPECT_EQ(last_audit_.reason, "enough");
+  EXPECT_EQ(last_audit().reason, "enough");
   EXPECT_EQ(run({"delete", "one"}), 1);
   EXPECT_TRUE(error_.str().contains("no armed fault")) << error_.str();
   EXPECT_EQ(run({"delete"}), 2);

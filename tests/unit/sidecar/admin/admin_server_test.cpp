@@ -7,14 +7,13 @@
 
 #include <filesystem>
 #include <fstream>
-#include <future>
 #include <mutex>
 #include <vector>
 
 #include <grpcpp/create_channel.h>
-#include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
 
+#include "grpc/health/v1/health.grpc.pb.h"
 #include "lib/telemetry/exposition.h"
 #include "outrigger/sidecar/admin/v1/fault.grpc.pb.h"
 
@@ -231,32 +230,22 @@ TEST_F(AdminServerTest, RefusesAMessageBeyondItsBound) {
   EXPECT_EQ(create(fault).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
-/// The status byte of grpc.health.v1.Health/Check for the fault service, or -1: raw bytes, Debian ships no generated header.
-int health(const std::shared_ptr<grpc::Channel>& channel) {
-  constexpr std::string_view kService = "outrigger.sidecar.admin.v1.FaultService";
-  std::string body{'\x0a', static_cast<char>(kService.size())};
-  body += kService;
-  const grpc::Slice slice(body);
-  const grpc::ByteBuffer request(&slice, 1);
-  grpc::ByteBuffer response;
+grpc::health::v1::HealthCheckResponse::ServingStatus health(const std::shared_ptr<grpc::Channel>& channel) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + seconds{10});
-  std::promise<grpc::Status> done;
-  grpc::GenericStub generic(channel);
-  generic.UnaryCall(&context, "/grpc.health.v1.Health/Check", grpc::StubOptions{}, &request, &response,
-                    [&](grpc::Status status) { done.set_value(std::move(status)); });
-  if (!done.get_future().get().ok()) {
-    return -1;
-  }
-  grpc::Slice answer;
-  return response.DumpToSingleSlice(&answer).ok() && answer.size() == 2 && answer.begin()[0] == 0x08 ? answer.begin()[1] : -1;
+  grpc::health::v1::HealthCheckRequest request;
+  request.set_service("outrigger.sidecar.admin.v1.FaultService");
+  grpc::health::v1::HealthCheckResponse response;
+  const auto status = grpc::health::v1::Health::NewStub(channel)->Check(&context, request, &response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  return response.status();
 }
 
 TEST_F(AdminServerTest, HealthFollowsTheDrain) {
   const auto server = started_server();
-  EXPECT_EQ(health(channel()), 1);  // SERVING
+  EXPECT_EQ(health(channel()), grpc::health::v1::HealthCheckResponse::SERVING);
   server->begin_drain();
-  EXPECT_EQ(health(channel()), 2);  // NOT_SERVING
+  EXPECT_EQ(health(channel()), grpc::health::v1::HealthCheckResponse::NOT_SERVING);
 }
 
 TEST_F(AdminServerTest, OnlyTheOwnerMayOpenTheSocket) {
