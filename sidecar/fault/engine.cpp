@@ -91,6 +91,10 @@ struct Engine::Shared {
     limit_reached = &registry.counter(metrics::kLimitReached, {{"limit", "faults"}});
   }
 
+  [[nodiscard]] bool is_protected(std::string_view path) const {
+    return std::ranges::find(settings.protected_paths, path) != settings.protected_paths.end();
+  }
+
   [[nodiscard]] std::vector<std::shared_ptr<Armed>> alive() const {
     auto faults = table.load()->faults;
     const auto now = clocks.monotonic();
@@ -177,7 +181,7 @@ void Engine::drop_expired() {
 
 Decision Engine::decide_among(const http::Request& request) {
   Decision decision;
-  if (std::ranges::find(shared_->settings.protected_paths, request.path) != shared_->settings.protected_paths.end()) {
+  if (shared_->is_protected(request.path)) {
     return decision;
   }
   const auto table = shared_->table.load();
@@ -217,6 +221,10 @@ Decision Engine::decide_among(const http::Request& request) {
 Result<State> Engine::create(Specification specification, bool validate_only) {
   if (const auto valid = validate(specification, shared_->settings.bounds); !valid) {
     return std::unexpected(valid.error());
+  }
+  if (const auto& path = specification.match.path_prefix; shared_->is_protected(path)) {
+    return fail(ErrorCode::kInvalidArgument, std::format("{} is a health endpoint, which faults never match: choose another path", path),
+                "fault.match.http.path_prefix");
   }
   const auto action = std::string(name(specification.action));
   auto fault = std::make_shared<Armed>();

@@ -167,6 +167,14 @@ TEST_F(EngineTest, NeverTouchesHealthEndpoints) {
   EXPECT_EQ(engine_.get("broken").value().hits, 0U);
 }
 
+TEST_F(EngineTest, RefusesAFaultThatIsForAHealthEndpointOnly) {
+  Specification fault = abort_with("broken", 503);
+  fault.match.path_prefix = "/api/health";
+  EXPECT_EQ(engine_.create(fault).error().context, "fault.match.http.path_prefix");
+  fault.match.path_prefix = "/api";
+  EXPECT_TRUE(engine_.create(fault));
+}
+
 TEST_F(EngineTest, TheSameAgainIsTheSameFaultAndNotProlonged) {
   const State first = engine_.create(delay_of("slow", milliseconds{300})).value();
   pass(seconds{20});
