@@ -32,6 +32,7 @@ COPY service service
 COPY sidecar sidecar
 COPY chaos chaos
 COPY cli cli
+COPY examples/catalogue.yaml examples/
 ARG JOBS=
 RUN cmake --preset release && cmake --build build/release -j ${JOBS:-$(nproc)}
 COPY LICENSE ./

@@ -5,6 +5,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from typing import IO
 
 
 class Failed(AssertionError):
@@ -16,10 +17,11 @@ def expect(holds: bool, message: str) -> None:
         raise Failed(message)
 
 
-def run(*command: str, stdin: str | None = None, seconds: float = 120, check: bool = True) -> subprocess.CompletedProcess[str]:
+def run(*command: str, stdin: str | None = None, stdin_file: IO | None = None, seconds: float = 120, check: bool = True) -> subprocess.CompletedProcess[str]:
     """Runs a command for at most `seconds`; with check, a failure of it is one of the test and shows what it wrote."""
     try:
-        done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=seconds)
+        given = {"input": stdin} if stdin is not None else {"stdin": stdin_file or subprocess.DEVNULL}
+        done = subprocess.run(command, **given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=seconds)
     except subprocess.TimeoutExpired as error:
         raise Failed(f"`{' '.join(command)}` took longer than {seconds:.0f} s") from error
     if check and done.returncode != 0:

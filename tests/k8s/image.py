@@ -155,7 +155,7 @@ class Suite:
             expect(status == 0, f"exit status {status} after SIGTERM:\n{container.output()}")
 
     def sidecar_runs(self) -> None:
-        arguments = ["outrigger-sidecar", "--http-address", "127.0.0.1", "--http-port", "8080", "--health-address", "127.0.0.1", "--health-port", "9901"]
+        arguments = ["outrigger-sidecar", "--http-address", "127.0.0.1", "--http-port", "8080", "--operations-address", "127.0.0.1", "--operations-port", "9901"]
         with Container(self.image, "sidecar", arguments) as container:
             wait_for("/readyz", 30, lambda: container.get("http://127.0.0.1:9901/readyz") is not None)
             status = container.stop()

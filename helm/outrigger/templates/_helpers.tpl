@@ -64,7 +64,7 @@ app.kubernetes.io/component: service
   "http-address" "0.0.0.0" "http-port" (int $v.ports.http)
   "operations-address" "0.0.0.0" "operations-port" (int $v.ports.operations)
   "data-dir" "/var/lib/outrigger/data" "journal" $v.journal "log-level" $v.logLevel
-  "drain-timeout" (printf "%ds" (int $v.drainSeconds))
+  "drain-delay" "0s" "drain-timeout" (printf "%ds" (int $v.drainSeconds))
   "definitions" (ternary "/etc/outrigger-definitions" "/usr/local/share/outrigger/definitions" (not (empty $v.definitions))) -}}
 {{- if .Values.sidecar.enabled -}}{{- $_ := set $own "http-address" "127.0.0.1" -}}{{- end -}}
 {{- if eq $v.journal "kafka" -}}
@@ -78,10 +78,10 @@ app.kubernetes.io/component: service
 {{- $v := .Values.sidecar -}}
 {{- $own := dict
   "http-address" "0.0.0.0" "http-port" (int $v.ports.http)
-  "health-address" "0.0.0.0" "health-port" (int $v.ports.health)
+  "operations-address" "0.0.0.0" "operations-port" (int $v.ports.health)
   "upstream" (printf "127.0.0.1:%d" (int .Values.service.ports.http))
   "admin-socket" "/run/outrigger/admin.sock" "faults-enabled" $v.faults.enabled
-  "log-level" $v.logLevel "drain-timeout" (printf "%ds" (int $v.drainSeconds)) -}}
+  "log-level" $v.logLevel "drain-delay" "0s" "drain-timeout" (printf "%ds" (int $v.drainSeconds)) -}}
 {{- mergeOverwrite $own (deepCopy $v.settings) | toYaml -}}
 {{- end -}}
 
