@@ -19,6 +19,7 @@ constexpr std::size_t kMaxKeyBytes = 255;
 constexpr std::size_t kMaxRequestIdBytes = 128;
 constexpr std::size_t kMaxBusinessKeyBytes = 255;
 constexpr std::size_t kMaxAuditBytes = 1'000;
+constexpr std::size_t kMaxNesting = 64;
 
 bool is_visible(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; });
@@ -55,7 +56,32 @@ std::optional<http::Response> refuse_media_type(const http::Request& request) {
   return problem(415, "Unsupported media type", std::format("'{}' is not read here: send application/json", essence));
 }
 
+// Writing JSON recurses, so depth is bounded before anything is parsed. Brackets inside strings do not count.
+bool is_too_deep(std::string_view text) {
+  std::size_t depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      i += c == '\\' ? 1 : 0;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kMaxNesting) {
+        return true;
+      }
+    } else if ((c == '}' || c == ']') && depth > 0) {
+      --depth;
+    }
+  }
+  return false;
+}
+
 Parsed<json> json_object(const http::Request& request) {
+  if (is_too_deep(request.body)) {
+    return std::unexpected(problem(400, "Bad body", std::format("the body is nested deeper than {} levels", kMaxNesting)));
+  }
   try {
     auto body = json::parse(request.body);
     if (body.is_object()) {

@@ -74,6 +74,13 @@ TEST(OrderStart, TakesJsonWithACharset) {
       order_start(make_request(kOrder, "", {{"Idempotency-Key", "k"}, {"Content-Type", "Application/JSON; charset=utf-8"}}), kContext).has_value());
 }
 
+TEST(OrderStart, BoundsNestingButNotBracketsInTexts) {
+  const auto nested = [](std::size_t levels) { return R"({"note":)" + std::string(levels, '[') + std::string(levels, ']') + "," + std::string(kOrder).substr(1); };
+  EXPECT_TRUE(order_start(make_request(nested(60)), kContext).has_value());
+  EXPECT_THAT(order_start(make_request(nested(64)), kContext).error().body, HasSubstr("nested deeper than 64"));
+  EXPECT_TRUE(order_start(make_request(R"({"note":"\")" + std::string(100, '[') + "\"," + std::string(kOrder).substr(1)), kContext).has_value());
+}
+
 TEST(IdempotencyKey, IsTheSameWithAndWithoutQuotes) {
   EXPECT_EQ(idempotency_key(make_request("", "", {{"Idempotency-Key", "\"k-1\""}})).value(), "k-1");
   EXPECT_EQ(idempotency_key(make_request("", "", {{"idempotency-key", "k-1"}})).value(), "k-1");
