@@ -54,7 +54,7 @@ def tests_of(suite):
 def main():
     wanted = re.compile(sys.argv[1] if len(sys.argv) > 1 else "")
     loader = unittest.TestLoader()
-    found = list(tests_of(loader.discover(str(HERE), pattern="test_*.py")))
+    found = list(tests_of(loader.discover(str(HERE), pattern="*_test.py")))
     chosen = [test for test in found if wanted.search(test.id())]
     if not chosen:
         sys.exit(f"no end-to-end test matches {sys.argv[1]!r}")

@@ -24,7 +24,7 @@
 #
 # Exit status 0: every suite passed.
 
-test_suites_default=(unit layers)
+test_suites_default=(unit layers e2e)
 
 dev_test() {
   local suites=() suite status=0 regex=''

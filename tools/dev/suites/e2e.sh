@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The programs as processes: orders, crashes, drains, wrong input.
+# The programs as processes: orders through sidecar and service, crashes, drains, faults, wrong input.
 . "$dev_tools/commands/build.sh"
 run_suite() {
-  dev_build dev outrigger-service && in_root build python3 tests/e2e/run.py "${test_regex:-}"
+  dev_build dev outrigger-service outrigger-sidecar outrigger && in_root "build tools" python3 tests/e2e/run.py "${test_regex:-}"
 }

@@ -75,7 +75,9 @@ TEST(OrderStart, TakesJsonWithACharset) {
 }
 
 TEST(OrderStart, BoundsNestingButNotBracketsInTexts) {
-  const auto nested = [](std::size_t levels) { return R"({"note":)" + std::string(levels, '[') + std::string(levels, ']') + "," + std::string(kOrder).substr(1); };
+  const auto nested = [](std::size_t levels) {
+    return R"({"note":)" + std::string(levels, '[') + std::string(levels, ']') + "," + std::string(kOrder).substr(1);
+  };
   EXPECT_TRUE(order_start(make_request(nested(60)), kContext).has_value());
   EXPECT_THAT(order_start(make_request(nested(64)), kContext).error().body, HasSubstr("nested deeper than 64"));
   EXPECT_TRUE(order_start(make_request(R"({"note":"\")" + std::string(100, '[') + "\"," + std::string(kOrder).substr(1)), kContext).has_value());
