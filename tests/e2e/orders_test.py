@@ -1,11 +1,18 @@
 """Orders end as they must, whatever the participants do, and can be found."""
 import concurrent.futures
+import subprocess
+import sys
+
 import daemons
 import order_client
 from stack import StackTest, eventually, make_order
 
 
 class Orders(StackTest):
+    def test_the_orders_are_what_their_generator_writes(self):
+        done = subprocess.run([sys.executable, daemons.REPO / "tools" / "generate_orders.py", "--check"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_the_two_hundred_orders_end_as_their_lines_say(self):
         service = self.start_service()
         outcomes = order_client.place_all(self.client(service), order_client.load_orders(daemons.ORDERS))

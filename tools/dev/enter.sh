@@ -32,7 +32,7 @@ fi
 env=(HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 TERM="${TERM:-dumb}"
   OUTRIGGER_INSIDE=1 OUTRIGGER_CACHE=/cache CCACHE_DIR=/cache/ccache GOPATH=/root/go GOCACHE=/cache/gobuild
   GOFLAGS=-buildvcs=false GOTOOLCHAIN="${GOTOOLCHAIN:-auto}" XDG_CACHE_HOME=/cache/home)
-for v in CI OUTRIGGER_JOBS GTEST_FILTER CTEST_OUTPUT_ON_FAILURE http_proxy https_proxy no_proxy GOPROXY GOSUMDB GONOSUMDB NO_COLOR; do
+for v in CI OUTRIGGER_DATA OUTRIGGER_JOBS GTEST_FILTER CTEST_OUTPUT_ON_FAILURE http_proxy https_proxy no_proxy GOPROXY GOSUMDB GONOSUMDB NO_COLOR; do
   [ -z "${!v:-}" ] || env+=("$v=${!v}")
 done
 

@@ -5,6 +5,7 @@ import collections
 import datetime
 import os
 import pathlib
+import shlex
 import shutil
 import signal
 import sys
@@ -129,6 +130,14 @@ def send_orders(stack):
     return problems + broken
 
 
+def shown(path):
+    """As the user sees it: below the checkout, or the host's name of the folder that was given."""
+    path = pathlib.Path(path)
+    if "OUTRIGGER_DATA" in os.environ and path.is_relative_to("/data"):
+        return str(pathlib.Path(os.environ["OUTRIGGER_DATA"]) / path.relative_to("/data"))
+    return str(path.relative_to(daemons.REPO)) if path.is_relative_to(daemons.REPO) else str(path)
+
+
 def keep_serving(stack):
     api = f"http://127.0.0.1:{stack.http_port}"
     service = f"http://127.0.0.1:{stack.service.ports['operations']}"
@@ -137,14 +146,16 @@ def keep_serving(stack):
     print()
     say("serving; Ctrl-C stops")
     print_table(("what", "where"), [("API through the sidecar", api), ("service: readiness, metrics", f"{service}/readyz  {service}/metrics"),
-                                    ("sidecar: readiness, metrics", f"{sidecar}/readyz  {sidecar}/metrics"), ("logs", str(stack.logs)), ("data", str(stack.data))])
+                                    ("sidecar: readiness, metrics", f"{sidecar}/readyz  {sidecar}/metrics"), ("logs", shown(stack.logs)), ("data", shown(stack.data))])
     print(textwrap.indent(textwrap.dedent(f"""
         Try, in another terminal:
           curl -i '{api}/v1/orders?wait=5s' -H 'Idempotency-Key: mine-1' -d '{order}'
           curl '{api}/v1/orders/O-MINE'
           curl '{api}/v1/sagas?status=COMPENSATED&limit=3'
           curl '{api}/api/query?q=C-1001'
-          curl '{service}/metrics'"""), "  "), flush=True)
+          curl '{service}/metrics'
+          ./dev shell build/dev/bin/outrigger fault apply --admin {shlex.quote(str(stack.admin_socket))} --id slow --ttl 1m --delay 300ms
+        """), "  "), flush=True)
     signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
     while True:
         if signal.sigtimedwait(signals, 1.0):
@@ -188,14 +199,16 @@ def main():
     if not options.once:
         # keep_serving() waits for these; until then Ctrl-C interrupts as usual.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="outrigger-run-"))
-    problems = []
+    # In the checkout, so that the host sees the logs and the admin socket too.
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="run-", dir=daemons.REPO / "build"))
+    problems = ["the run broke off"]
     try:
         problems = run(options, folder)
-        if problems and options.data:
-            shutil.copytree(folder / "logs", pathlib.Path(options.data) / "logs", dirs_exist_ok=True)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        if not problems or problems == ["interrupted"]:
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            print(f"the logs are kept in {shown(folder / 'logs')}", file=sys.stderr)
     for problem in problems[:20]:
         print(paint("error: ", "31") + problem, file=sys.stderr)
     if len(problems) > 20:

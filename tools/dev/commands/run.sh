@@ -18,16 +18,18 @@
 . "$dev_tools/commands/build.sh"
 
 dev_run() {
-  local arguments=() kafka='' data='' targets=(outrigger-service outrigger-sidecar)
+  local arguments=() once='' kafka='' data='' targets=(outrigger-service outrigger-sidecar)
   while [ $# -gt 0 ]; do
     case $1 in
-      --once) arguments+=(--once); shift ;;
+      --once) once=yes; arguments+=(--once); shift ;;
       --kafka) kafka=yes; targets+=(outrigger-participants); shift ;;
       --data) data=${2:?--data needs a folder}; shift 2 ;;
       --concurrency) [[ ${2:-} =~ ^[1-9][0-9]{0,2}$ ]] || usage_error "run: --concurrency needs a number from 1 to 999"; arguments+=(--concurrency "$2"); shift 2 ;;
       *) usage_error "run: unknown option $1" "./dev run --help" ;;
     esac
   done
+  # While it serves, the command line is of use.
+  [ -n "$once" ] || targets+=(outrigger)
   if [ -n "$data" ]; then
     mkdir -p "$data"
     data=$(cd "$data" && pwd)
