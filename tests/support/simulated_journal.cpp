@@ -139,7 +139,12 @@ Result<void> SimulatedJournal::write(const Batch& batch) {
     }
   }
   for (const auto& position : batch.positions) {
-    log_.by_partition_[position.partition].position = position.next;
+    auto& stored = log_.by_partition_[position.partition].position;
+    if (position.next < stored || position.next > deliveries_[position.partition].next) {
+      impossible("simulated journal", std::format("partition {} would go from position {} to {}, {} were delivered since its restore", position.partition, stored,
+                                                  position.next, deliveries_[position.partition].next));
+    }
+    stored = position.next;
   }
   for (const auto& state : batch.states) {
     log_.states_[state->id] = saga::encode(*state);
