@@ -53,9 +53,10 @@ class Writer final {
  public:
   Writer(const Slo& slo, std::vector<Series> series) : slo_(slo), series_(std::move(series)) {}
 
-  void begin(std::string_view name, const Traffic* traffic) {
+  /// `first_series`: 1 leaves the series of the good or bad events out.
+  void begin(std::string_view name, const Traffic* traffic, std::size_t first_series = 0) {
     out_ += std::format("  - name: {}\n    interval: 1m\n    input_series:{}\n", yaml_quoted(name), traffic == nullptr ? " []" : "");
-    for (const auto& series : series_) {
+    for (const auto& series : series_ | std::views::drop(first_series)) {
       if (traffic != nullptr) {
         out_ += std::format("      - series: {}\n        values: {}\n", yaml_quoted(series.text), yaml_quoted(traffic->counter(series.count)));
       }
@@ -169,6 +170,19 @@ void counter_reset(Writer& writer, const Slo& slo) {
   auto after = before;
   after.resets_counters = true;
   quiet(writer, "a counter reset is no burst of events", Traffic({before, after}), {kSteady + 1, kSteady + 2, kSteady + 6, 2 * kSteady});
+  // A difference instead of an increase would lose what was counted before the reset, and fire nothing either.
+  const auto counted = (before.good_per_minute + before.bad_per_minute) * kSteady * 9 / 10;
+  writer.expect(std::format("count(slo:events_total:increase1h{{slo=\"{}\"}} > {})", slo.name, counted), kSteady + 2, true);
+}
+
+/// A counter that has no series before its first event.
+void missing_part(Writer& writer, const Slo& slo) {
+  const bool is_bad = slo.bad.has_value();
+  const Traffic traffic({{kSteady, is_bad ? 1000 : 0, is_bad ? 0 : 1000}});
+  writer.begin(is_bad ? "no bad event ever is a ratio of 0, not no data" : "no good event ever is a total outage, not no data", &traffic, 1);
+  writer.begin_expressions();
+  writer.expect_burn(traffic, kSteady);
+  writer.expect(std::format("count(slo:error_ratio:increase5m{{slo=\"{}\"}} == {})", slo.name, is_bad ? 0 : 1), kSteady, true);
 }
 
 void few_events(Writer& writer, const Slo& slo) {
@@ -212,6 +226,7 @@ Result<std::string> generate_tests(const Slo& slo, std::string_view rule_file, s
   }
   zero_traffic(writer, slo);
   counter_reset(writer, slo);
+  missing_part(writer, slo);
   few_events(writer, slo);
   no_series(writer, slo, runbooks);
   return writer.take();
