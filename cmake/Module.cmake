@@ -10,7 +10,7 @@
 # tools/check_layers.py checks the direction of the dependencies from the includes.
 
 function(_outrigger_common target)
-  cmake_parse_arguments(A "" "" "DEPENDS;PACKAGES;PRIVATE_PACKAGES" ${ARGN})
+  cmake_parse_arguments(A "" "LABEL;TIMEOUT;CORPUS" "SOURCES;DEPENDS;PACKAGES;PRIVATE_PACKAGES;ENVIRONMENT" ${ARGN})
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${target} PRIVATE outrigger_warnings)
   list(TRANSFORM A_DEPENDS PREPEND outrigger_)

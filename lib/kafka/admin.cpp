@@ -16,6 +16,7 @@ using ResourcePtr = std::unique_ptr<rd_kafka_ConfigResource_t, Deleter<rd_kafka_
 using TopicsPtr = std::unique_ptr<rd_kafka_TopicCollection_t, Deleter<rd_kafka_TopicCollection_destroy>>;
 
 constexpr std::size_t kErrorText = 512;
+constexpr std::chrono::milliseconds kBackoff{50};
 
 }  // namespace
 
@@ -116,6 +117,23 @@ Result<void> Admin::create_topics(const std::vector<TopicSpec>& topics, std::chr
       return internal::failure(code, std::format("create topic {}", rd_kafka_topic_result_name(result)), detail == nullptr ? "" : detail);
     }
   }
+  // The controller has made them; brokers learn it a little later.
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  for (const auto& topic : topics) {
+    for (;;) {
+      const auto found = describe(topic.name, timeout);
+      if (!found) {
+        return std::unexpected(found.error());
+      }
+      if (*found && (*found)->partitions > 0) {
+        break;
+      }
+      if (std::chrono::steady_clock::now() >= deadline) {
+        return fail(ErrorCode::kDeadlineExceeded, std::format("topic {} was created, but no broker knows it yet", topic.name));
+      }
+      std::this_thread::sleep_for(kBackoff);
+    }
+  }
   return {};
 }
 
@@ -177,12 +195,19 @@ Result<std::optional<TopicDescription>> Admin::describe(const std::string& topic
 
 Result<Watermarks> Admin::watermarks(const TopicPartition& partition, std::chrono::milliseconds timeout) const {
   Watermarks marks;
-  const auto code =
-      rd_kafka_query_watermark_offsets(impl_->handle(), partition.topic.c_str(), partition.partition, &marks.low, &marks.high, static_cast<int>(timeout.count()));
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return internal::failure(code, std::format("ask for the ends of {}/{}", partition.topic, partition.partition));
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  for (;;) {
+    const auto left = std::max<std::int64_t>(1, std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count());
+    const auto code = rd_kafka_query_watermark_offsets(impl_->handle(), partition.topic.c_str(), partition.partition, &marks.low, &marks.high, static_cast<int>(left));
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR) {
+      return marks;
+    }
+    // A leader that moved, or a topic that was just made, is known a moment later.
+    if (std::chrono::steady_clock::now() + kBackoff >= deadline) {
+      return internal::failure(code, std::format("ask for the ends of {}/{}", partition.topic, partition.partition));
+    }
+    std::this_thread::sleep_for(kBackoff);
   }
-  return marks;
 }
 
 }  // namespace outrigger::kafka

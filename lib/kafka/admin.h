@@ -43,7 +43,7 @@ class Admin final {
   [[nodiscard]] Result<std::string> cluster_id(std::chrono::milliseconds timeout) const;
   [[nodiscard]] Result<int> broker_count(std::chrono::milliseconds timeout) const;
 
-  /// A topic that exists already is left as it is. Errors also: kInvalidArgument.
+  /// A topic that exists already is left as it is. Returns when brokers know them. Errors also: kInvalidArgument.
   [[nodiscard]] Result<void> create_topics(const std::vector<TopicSpec>& topics, std::chrono::milliseconds timeout) const;
 
   /// Nothing: there is no such topic.

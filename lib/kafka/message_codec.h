@@ -38,7 +38,8 @@ inline constexpr std::string_view kOrigin = "original-position"; ///< dead lette
 /// The participant protocol as Kafka records: identity in the headers, payload in Avro single-object encoding.
 ///
 /// A command of type T is written with the schema `<package>.T`, its reply with `<package>.TReply`; where there is none, with the
-/// protocol's own schemas, which carry JSON text. Reading goes by the fingerprint in the record. Immutable, thread-safe.
+/// protocol's own schemas, which carry JSON text (always, when the package is empty). Reading goes by the fingerprint in the record.
+/// Immutable, thread-safe.
 class MessageCodec final {
  public:
   /// `registry` outlives the codec and holds protocol_schemas().

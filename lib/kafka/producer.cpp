@@ -58,6 +58,7 @@ Result<std::unique_ptr<Producer>> Producer::create(const ClientSettings& setting
   auto conf = internal::make_conf(settings, {{"enable.idempotence", "true"},
                                              {"acks", "all"},
                                              {"linger.ms", "5"},
+                                             {"topic.metadata.propagation.max.ms", "5000"},
                                              {"queue.buffering.max.messages", "100000"},
                                              {"queue.buffering.max.kbytes", "65536"}});
   if (!conf) {

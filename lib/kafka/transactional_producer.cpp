@@ -111,6 +111,7 @@ Result<std::unique_ptr<TransactionalProducer>> TransactionalProducer::open(const
                                                     {"message.timeout.ms", timeout},
                                                     {"acks", "all"},
                                                     {"linger.ms", "5"},
+                                                    {"topic.metadata.propagation.max.ms", "5000"},
                                                     {"queue.buffering.max.messages", "100000"},
                                                     {"queue.buffering.max.kbytes", "131072"}});
   if (!conf) {

@@ -34,6 +34,7 @@ Result<ConfPtr> make_conf(const ClientSettings& settings, const Properties& defa
   // Faster than librdkafka's 100 ms to 10 s, because a broker that comes back is waited for by a commit.
   properties.try_emplace("reconnect.backoff.max.ms", "1000");
   properties.try_emplace("socket.nagle.disable", "true");
+  properties.try_emplace("message.max.bytes", "4194304");
   for (const auto& [name, value] : settings.extra) {
     properties[name] = value;
   }

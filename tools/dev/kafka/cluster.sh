@@ -28,7 +28,7 @@ java_command() {  # fills the array `java`: the class archive holds for exactly 
 # alive NODE: prints its pid. A pid counts only while it is that node's broker: after a crash the number may be someone else's.
 alive() {
   local pid; pid=$(cat "$state/$1/pid" 2>/dev/null) && [ -n "$pid" ] || return 1
-  tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | grep -qxF "$state/$1/server.properties" || return 1
+  { tr '\0' '\n' <"/proc/$pid/cmdline"; } 2>/dev/null | grep -qxF "$state/$1/server.properties" || return 1
   echo "$pid"
 }
 nodes() { local d; for d in "$state"/[0-9]*/; do [ ! -d "$d" ] || basename "$d"; done; }
@@ -100,6 +100,7 @@ launch() {  # NODE
     -Dorg.slf4j.simpleLogger.log.org.apache.kafka.common.config=warn -Dorg.slf4j.simpleLogger.log.kafka.server.KafkaConfig=warn \
     kafka.Kafka "$state/$1/server.properties" >>"$state/$1/log" 2>&1 </dev/null &
   echo $! >"$state/$1/pid"
+  disown $!
 }
 
 # wait_ready NODE...: a node is ready when it answers and names as many brokers as there are live nodes: KRaft names only unfenced ones.

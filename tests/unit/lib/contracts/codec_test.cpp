@@ -79,7 +79,7 @@ TEST(Codec, NamesThePathOfWhatDoesNotFit) {
   refused(R"({"id":"x","lines":[],"note":true})", "note: true is not any of the union's types");
   refused(R"({"id":"x","lines":[],"hash":"abcd"})", "hash: \"abcd\" is not 3 bytes long");
   refused(R"({"id":"x","lines":[],"last-step":"€"})", "code points 0-255");
-  refused(R"([1])", "the document: [1] is not an object");
+  refused(R"([1])", "the document: a list is not an object");
 }
 
 struct AvroValue {
