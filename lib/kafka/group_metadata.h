@@ -13,6 +13,9 @@ class Consumer;
 /// Copies share; thread-safe.
 class GroupMetadata final {
  public:
+  /// Of no group: never given by a consumer, for tests of what only keeps it.
+  [[nodiscard]] static GroupMetadata none() { return GroupMetadata(nullptr); }
+
   [[nodiscard]] std::int32_t generation() const;
   [[nodiscard]] std::string member_id() const;
   /// rd_kafka_consumer_group_metadata_t, for lib/kafka's own sources.

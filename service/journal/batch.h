@@ -50,7 +50,7 @@ struct DeadLetter {
   std::string source;           ///< where it came from, such as "saga.inbox.g1/3@1234"
   std::string key;
   std::string value;            ///< as it came
-  std::vector<std::pair<std::string, std::string>> headers;  ///< as they came
+  std::vector<std::pair<std::string, std::string>> headers{};  ///< as they came
 };
 
 /// A finished saga whose retention has ended: state and key record go.

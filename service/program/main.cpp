@@ -9,7 +9,8 @@ using telemetry::LogLevel;
 
 int exit_code_of(const Error& error) {
   switch (error.code) {
-    case ErrorCode::kUnavailable: return exit_code::kCannotBind;
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kDeadlineExceeded: return exit_code::kCannotBind;
     case ErrorCode::kInvalidArgument:
     case ErrorCode::kNotFound:
     case ErrorCode::kFailedPrecondition:
@@ -42,7 +43,8 @@ int run(const service::ServiceSettings& settings, StopSignal& stop) {
     }
     stop.wait();
   }
-  return (*service)->drain(stop) == 0 ? exit_code::kOk : exit_code::kDrainDeadline;
+  const auto cut_off = (*service)->drain(stop);
+  return (*service)->demanded_exit().value_or(cut_off == 0 ? exit_code::kOk : exit_code::kDrainDeadline);
 }
 
 }  // namespace

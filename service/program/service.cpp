@@ -1,6 +1,9 @@
 #include "service/program/service.h"
 
+#include <unistd.h>
+
 #include <atomic>
+#include <csignal>
 #include <format>
 #include <thread>
 
@@ -70,6 +73,7 @@ struct Service::Parts {
   ServiceSettings settings;
   telemetry::Registry registry;
   std::atomic<bool> is_draining = false;
+  std::atomic<int> demanded_exit = -1;
   std::unique_ptr<journal::Journal> journal;
   std::unique_ptr<orders::InProcessTransport> transport;  ///< null with Kafka
   std::unique_ptr<saga::Engine> engine;
@@ -102,7 +106,13 @@ Result<std::unique_ptr<Service>> Service::open(const ServiceSettings& settings) 
   if (!definitions) {
     return std::unexpected(definitions.error());
   }
-  auto journal = open_journal(settings, parts->registry);
+  auto journal = open_journal(
+      settings, *definitions,
+      [raw = parts.get()](int code) {
+        raw->demanded_exit = code;
+        kill(getpid(), SIGTERM);  // main waits for it
+      },
+      parts->registry);
   if (!journal) {
     return std::unexpected(journal.error());
   }
@@ -156,6 +166,11 @@ Result<void> Service::start() {
 }
 
 Result<void> Service::ready() const { return parts_->engine->ready(); }
+
+std::optional<int> Service::demanded_exit() const {
+  const int code = parts_->demanded_exit;
+  return code < 0 ? std::nullopt : std::optional(code);
+}
 
 Result<void> Service::announce() const {
   telemetry::log(telemetry::LogLevel::kInfo, "ready",

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include "lib/runtime/error.h"
 #include "lib/runtime/lifecycle.h"
@@ -21,6 +22,9 @@ class Service final {
   [[nodiscard]] Result<void> ready() const;
   /// Writes the port file, if one is wanted.
   [[nodiscard]] Result<void> announce() const;
+
+  /// The exit code that something other than a signal asked for, with a SIGTERM to this process.
+  [[nodiscard]] std::optional<int> demanded_exit() const;
 
   /// Stops without losing what was acknowledged: not ready, serves on for the drain delay (another signal cuts it short), takes
   /// no more, answers what is in flight, commits, closes. Returns how many requests were cut off at the drain timeout.

@@ -32,6 +32,7 @@ struct ServiceSettings {
   std::uint32_t partitions = 64;
   std::vector<std::string> kafka_bootstrap;
   std::string kafka_topic_generation = "g1";
+  bool kafka_create_topics = false;
 
   std::chrono::milliseconds inbox_retention{std::chrono::days(30)};
   std::chrono::milliseconds participant_latency{0};

@@ -65,9 +65,9 @@ class Stack:
         options, kafka = self.options, []
         self.participants_folder = self.data / "participants"
         if options.kafka_bootstrap:
-            kafka = ["--journal", "kafka", "--kafka-bootstrap", options.kafka_bootstrap]
+            kafka = ["--journal", "kafka", "--kafka-bootstrap", options.kafka_bootstrap, "--kafka-create-topics"]
             self.participants = self._start(lambda: daemons.Daemon(
-                "outrigger-participants", ["--kafka-bootstrap", options.kafka_bootstrap, "--data-dir", self.participants_folder, "--catalogue", daemons.CATALOGUE,
+                "outrigger-participants", ["--kafka-bootstrap", options.kafka_bootstrap, "--kafka-create-topics", "--data-dir", self.participants_folder, "--catalogue", daemons.CATALOGUE,
                                            "--operations-port", 0], self.logs, ready_within=120))
         http, operations = self._ports("service")
         self.service = self._start(lambda: daemons.start_service(self.logs, self.data, *kafka, http_port=http, operations_port=operations, ready_within=120))

@@ -35,9 +35,10 @@ std::vector<std::uint32_t> numbers(const std::vector<kafka::TopicPartition>& par
 
 class KafkaJournal final : public Journal {
  public:
-  KafkaJournal(const KafkaSettings& settings, const contracts::SchemaRegistry& contracts, telemetry::Registry& registry)
+  KafkaJournal(const KafkaSettings& settings, contracts::SchemaRegistry contracts, telemetry::Registry& registry)
       : settings_(settings),
-        codec_(contracts, settings.contract_package, TopicNames::of(settings.topics.generation), registry),
+        contracts_(std::move(contracts)),
+        codec_(contracts_, settings.contract_package, TopicNames::of(settings.topics.generation), registry),
         metrics_(registry),
         group_(std::format("outrigger-saga-{}", settings.topics.generation)) {}
 
@@ -306,6 +307,7 @@ class KafkaJournal final : public Journal {
   }
 
   KafkaSettings settings_;
+  contracts::SchemaRegistry contracts_;
   internal::RecordCodec codec_;
   telemetry::Registry& metrics_;
   std::string group_;
@@ -329,8 +331,8 @@ class KafkaJournal final : public Journal {
 
 }  // namespace
 
-Result<std::unique_ptr<Journal>> open_kafka_journal(const KafkaSettings& settings, const contracts::SchemaRegistry& contracts, telemetry::Registry& registry) {
-  auto journal = std::make_unique<KafkaJournal>(settings, contracts, registry);
+Result<std::unique_ptr<Journal>> open_kafka_journal(const KafkaSettings& settings, contracts::SchemaRegistry contracts, telemetry::Registry& registry) {
+  auto journal = std::make_unique<KafkaJournal>(settings, std::move(contracts), registry);
   if (auto opened = journal->open(); !opened) {
     return std::unexpected(opened.error());
   }

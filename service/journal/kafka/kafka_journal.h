@@ -32,10 +32,11 @@ struct KafkaSettings {
   std::function<void(int exit_code, const std::string& why)> on_fatal;
 };
 
-/// Connects, makes (if told to) and checks the topics, opens the cache. `contracts` and `registry` outlive the journal.
+/// Connects, makes (if told to) and checks the topics, opens the cache. `contracts` holds the protocol's schemas and the commands';
+/// `registry` outlives the journal.
 /// Errors: kFailedPrecondition (topics: what to do), kDeadlineExceeded and kUnavailable (no broker), kInvalidArgument (settings),
 /// and RecordStore::open()'s.
-[[nodiscard]] Result<std::unique_ptr<Journal>> open_kafka_journal(const KafkaSettings& settings, const contracts::SchemaRegistry& contracts,
+[[nodiscard]] Result<std::unique_ptr<Journal>> open_kafka_journal(const KafkaSettings& settings, contracts::SchemaRegistry contracts,
                                                                   telemetry::Registry& registry);
 
 }  // namespace outrigger::journal

@@ -38,17 +38,12 @@ dev_run() {
   fi
   dev_build dev "${targets[@]}"
   if [ -z "$kafka" ]; then in_root build python3 tools/dev/run_orders.py "${arguments[@]}"; return; fi
+  say "starting three Kafka brokers"
   run_with_kafka "${arguments[@]}"
 }
 
-# The brokers live outside the process namespace of the run, so they are stopped by hand, however it ends.
+# The brokers run beside the programs, in the same process namespace, so that they end with it however the run ends.
 run_with_kafka() {
-  . "$dev_tools/commands/kafka.sh"
-  local name=run$$ bootstrap status=0
-  # shellcheck disable=SC2064
-  trap "dev_kafka stop --name $name >&2 || true" EXIT
-  dev_kafka start --brokers 3 --name "$name" >&2
-  bootstrap=$(dev_kafka bootstrap --name "$name")
-  in_root "build kafka" python3 tools/dev/run_orders.py "$@" --kafka-bootstrap "$bootstrap" || status=$?
-  return "$status"
+  in_root "build kafka" bash tools/dev/kafka/cluster.sh with --brokers 3 -- \
+    bash -c 'exec python3 tools/dev/run_orders.py "$@" --kafka-bootstrap "$OUTRIGGER_KAFKA_BOOTSTRAP"' sh "$@"
 }

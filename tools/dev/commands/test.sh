@@ -24,7 +24,7 @@
 #
 # Exit status 0: every suite passed.
 
-test_suites_default=(unit layers e2e)
+test_suites_default=(unit layers e2e kafka-smoke)
 
 dev_test() {
   local suites=() suite status=0 regex=''

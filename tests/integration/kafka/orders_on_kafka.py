@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""orders_on_kafka.py [TEST…]: the 200 orders through outrigger-service and outrigger-participants on the real brokers that
+`cluster.sh with` started. Tests: Smoke (one broker is enough), Crash (three). Ends only processes that it started."""
+import collections
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(ROOT / "tools" / "dev"), str(ROOT / "tools")]
+import check_effects  # noqa: E402
+import daemons  # noqa: E402
+import order_client  # noqa: E402
+
+BOOTSTRAP = os.environ.get("OUTRIGGER_KAFKA_BOOTSTRAP", "")
+LAST_EVENTS = {"SAGA_COMPLETED": "COMPLETED", "SAGA_COMPENSATED": "COMPENSATED"}
+
+
+def cluster(action, node):
+    subprocess.run(["bash", os.environ["OUTRIGGER_KAFKA_CLUSTER"], action, str(node), "--state", os.environ["OUTRIGGER_KAFKA_STATE"]], check=True)
+
+
+def read_history(generation_topic="saga.history"):
+    """saga -> [(sequence, event)], committed records only, from the headers."""
+    printed = subprocess.run(["kcat", "-b", BOOTSTRAP, "-C", "-q", "-e", "-t", generation_topic, "-o", "beginning", "-X", "isolation.level=read_committed", "-f", "%h\n"],
+                             check=True, capture_output=True, timeout=60).stdout.decode(errors="replace")
+    history = collections.defaultdict(list)
+    for line in printed.splitlines():
+        headers = dict(item.split("=", 1) for item in line.split(",") if "=" in item)
+        saga, sequence = headers["ce_id"].rsplit("/", 1)
+        history[saga].append((int(sequence), headers["ce_type"]))
+    return history
+
+
+class OnKafka(unittest.TestCase):
+    def setUp(self):
+        self.assertTrue(BOOTSTRAP, "OUTRIGGER_KAFKA_BOOTSTRAP is not set: run ./dev test kafka or kafka-smoke, which start brokers")
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="outrigger-kafka-test-"))
+        self.generation = f"t{os.getpid()}{time.monotonic_ns() % 100_000}"
+        self.started = []
+
+    def tearDown(self):
+        for daemon in reversed(self.started):
+            daemon.kill()
+        outcome = self._outcome.result
+        if any(test is self for test, _ in outcome.failures + outcome.errors):
+            for daemon in self.started:
+                print(f"--- the end of {daemon.name}'s log\n{daemon.log_tail(12)}", file=sys.stderr)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start_participants(self, *extra):
+        daemon = daemons.Daemon("outrigger-participants", ["--kafka-bootstrap", BOOTSTRAP, "--kafka-create-topics", "--data-dir", self.folder / "participants", "--catalogue",
+                                                           daemons.CATALOGUE, "--operations-port", 0, "--instance", f"participants-{self.generation}", *extra],
+                                self.folder / "logs", ready_within=90)
+        self.started.append(daemon)
+        return daemon
+
+    def start_service(self, *extra):
+        daemon = daemons.start_service(self.folder / "logs", self.folder / "service", "--journal", "kafka", "--kafka-bootstrap", BOOTSTRAP, "--kafka-create-topics",
+                                       "--kafka-topic-generation", self.generation, "--instance", f"service-{self.generation}", *extra, ready_within=90)
+        self.started.append(daemon)
+        return daemon
+
+    def assert_effects(self, outcomes):
+        self.assertEqual(order_client.problems_of(outcomes), [])
+        finished = {outcome.saga["id"]: outcome.status for outcome in outcomes}
+        count, problems = check_effects.check(self.folder / "participants", finished)
+        self.assertEqual(problems, [])
+        self.assertGreater(count, len(finished))
+        return finished
+
+    def assert_history(self, finished):
+        history = read_history()
+        for saga, status in finished.items():
+            events = sorted(history.get(saga, []))
+            self.assertEqual([sequence for sequence, _ in events], list(range(1, len(events) + 1)), f"{saga}: the history has a gap or a line twice")
+            self.assertEqual([LAST_EVENTS[event] for _, event in events if event in LAST_EVENTS], [status], saga)
+
+
+class Smoke(OnKafka):
+    def test_the_two_hundred_orders_end_as_their_lines_say(self):
+        self.start_participants()
+        service = self.start_service()
+        outcomes = order_client.place_all(order_client.Client(service.ports["http"]), order_client.load_orders(daemons.ORDERS))
+        self.assertEqual(len(outcomes), 200)
+        self.assert_history(self.assert_effects(outcomes))
+        # Every payload fitted the schema of its type, and nothing was refused.
+        for daemon in self.started:
+            _, _, metrics = order_client.Client(daemon.ports["operations"]).request("GET", "/metrics")
+            for name in ("contract_fallbacks_total", "dead_letters_total"):
+                self.assertEqual([line for line in metrics.splitlines() if name in line and not line.startswith("#") and not line.endswith(" 0")], [])
+        self.assertEqual([daemon.stop() for daemon in reversed(self.started)], [0, 0])
+        self.assertNotIn('"level":"error"', service.log_text())
+
+
+class Crash(OnKafka):
+    def test_kills_of_service_participants_and_a_broker_lose_nothing_and_repeat_nothing(self):
+        slow = ("--participant-latency", "30ms", "--participant-failure-rate", "0.05")
+        participants, service = self.start_participants(*slow), self.start_service()
+        client = order_client.Client(service.ports["http"], timeout=20)
+        done, progress = [0], threading.Condition()
+
+        def count(_):
+            with progress:
+                done[0] += 1
+                progress.notify_all()
+
+        def wait_for(orders):
+            with progress:
+                self.assertTrue(progress.wait_for(lambda: done[0] >= orders, timeout=120), f"only {done[0]} orders ended")
+
+        outcomes = []
+        sender = threading.Thread(target=lambda: outcomes.extend(
+            order_client.place_all(client, order_client.load_orders(daemons.ORDERS), concurrency=12, within=180, wait="2s", on_outcome=count)))
+        sender.start()
+        wait_for(30)
+        service.kill()
+        service = self.start_service()
+        client.port = service.ports["http"]
+        wait_for(70)
+        cluster("kill", 2)
+        wait_for(110)
+        participants.kill()
+        participants = self.start_participants(*slow)
+        wait_for(130)
+        cluster("restart", 2)
+        service.kill()
+        service = self.start_service()
+        client.port = service.ports["http"]
+        sender.join(timeout=240)
+        self.assertFalse(sender.is_alive(), "the orders did not end")
+        self.assert_history(self.assert_effects(outcomes))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2, warnings="ignore")
