@@ -18,6 +18,10 @@ bool is_generation_fence(rd_kafka_resp_err_t code) {
   return code == RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION || code == RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID;
 }
 
+bool is_producer_fence(rd_kafka_resp_err_t code) {
+  return code == RD_KAFKA_RESP_ERR__FENCED || code == RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH || code == RD_KAFKA_RESP_ERR_PRODUCER_FENCED;
+}
+
 }  // namespace
 
 class TransactionalProducer::Impl {
@@ -50,24 +54,22 @@ class TransactionalProducer::Impl {
       impossible("transaction", is_spent_ ? "the producer is spent" : "without positions it would fence nobody");
     }
     if (const ErrorPtr error(rd_kafka_begin_transaction(handle_.get())); error) {
-      return unknown("begin", *error);
+      return not_begun("begin", rd_kafka_error_code(error.get()), describe(*error));
     }
     deliveries_.assign(records.size(), {});
     const auto deadline = std::chrono::steady_clock::now() + timeout_;
     for (std::size_t i = 0; i < records.size(); ++i) {
       if (const auto code = internal::enqueue(*handle_, records[i], deliveries_[i], deadline); code != RD_KAFKA_RESP_ERR_NO_ERROR) {
-        is_spent_ = true;
-        return std::unexpected(WriteError{WriteFailure::kUnknown, std::format("cannot queue a record for {}/{}: {}", records[i].topic, records[i].partition,
-                                                                              rd_kafka_err2str(code))});
+        return not_begun(std::format("queue a record for {}/{}", records[i].topic, records[i].partition), code, rd_kafka_err2str(code));
       }
     }
     const auto offsets = internal::make_positions(positions);
     const auto* metadata = static_cast<const rd_kafka_consumer_group_metadata_t*>(group.handle());
     if (const ErrorPtr error(rd_kafka_send_offsets_to_transaction(handle_.get(), offsets.get(), metadata, kRemainingTransactionTime)); error) {
-      return refused("send positions", *error);
+      return refused("send positions", *error, false);
     }
     if (const ErrorPtr error(rd_kafka_commit_transaction(handle_.get(), kRemainingTransactionTime)); error) {
-      return refused("commit", *error);
+      return refused("commit", *error, true);
     }
     std::vector<std::int64_t> written;
     for (const auto& delivery : deliveries_) {
@@ -84,11 +86,21 @@ class TransactionalProducer::Impl {
     return std::unexpected(WriteError{WriteFailure::kUnknown, std::format("{}: {}", doing, describe(error))});
   }
 
+  // Before the commit was asked for: a superseded producer's transaction can only have been aborted.
+  Written not_begun(std::string_view doing, rd_kafka_resp_err_t code, std::string_view what) {
+    is_spent_ = true;
+    const bool is_superseded = is_producer_fence(code) || is_producer_fence(rd_kafka_fatal_error(handle_.get(), nullptr, 0));
+    return std::unexpected(WriteError{is_superseded ? WriteFailure::kSuperseded : WriteFailure::kUnknown, std::format("{}: {}", doing, what)});
+  }
+
   // Fenced is only what the coordinator said and an abort confirmed; whatever is less certain is unknown.
-  Written refused(std::string_view doing, const rd_kafka_error_t& error) {
+  Written refused(std::string_view doing, const rd_kafka_error_t& error, bool is_committing) {
     is_spent_ = true;
     const auto code = rd_kafka_error_code(&error);
     const bool is_instance = code == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID;
+    if (!is_committing && !is_instance && !is_generation_fence(code)) {
+      return not_begun(doing, code, describe(error));
+    }
     if (!rd_kafka_error_txn_requires_abort(&error) || !(is_instance || is_generation_fence(code))) {
       return unknown(doing, error);
     }

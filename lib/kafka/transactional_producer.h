@@ -13,10 +13,11 @@
 
 namespace outrigger::kafka {
 
-/// Why a transaction did not commit for certain. The three differ in what the caller must do, and only one of them allows to go on.
+/// Why a transaction did not commit for certain. They differ in what the caller must do.
 enum class WriteFailure : std::uint8_t {
   kFenced,         ///< the group has a newer generation: nothing was written, the partitions are another's
   kInstanceFenced, ///< another process joined with this static instance id: nothing was written; end this process
+  kSuperseded,     ///< a newer producer has this transactional id, or the broker gave up this one's transaction; nothing was written
   kUnknown,        ///< it may have been committed or not: destroy this producer, make a new one, read what is there
 };
 

@@ -255,6 +255,7 @@ class KafkaJournal final : public Journal {
   void on_error(const kafka::ConsumerError& error) {
     metrics_.counter(metrics::kConsumerErrors).add();
     if (error.is_instance_fenced) {
+      ownership_.begin_revoking(ownership_.owned(), true);
       end_process(exit_code::kBadConfiguration, std::format("another process runs with the instance name {}: give each its own ({})", settings_.instance, error.message));
     }
     if (error.is_out_of_range && error.partition && inboxes_.contains(static_cast<std::uint32_t>(error.partition->partition))) {

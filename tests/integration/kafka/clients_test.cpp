@@ -198,7 +198,7 @@ TEST_F(KafkaClients, ANewIncarnationEndsTheOlderOne) {
   auto newer = open(id);
   const auto refused = older->write(std::vector{record("zombie", "1")}, std::vector{position(7)}, *member->group);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().failure, WriteFailure::kUnknown) << refused.error().message;
+  EXPECT_EQ(refused.error().failure, WriteFailure::kSuperseded) << refused.error().message;
   const auto written = newer->write(std::vector{record("a", "1")}, std::vector{position(8)}, *member->group);
   ASSERT_TRUE(written) << written.error().message;
   const auto records = read_all();

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
-# The journal and the orders on three real brokers.
+# The Kafka clients, the journal with its conformance suite, and the orders on three real brokers, through kills.
 . "$dev_tools/commands/build.sh"
 run_suite() {
-  dev_build dev &&
-    in_root "build kafka" bash tools/dev/kafka/cluster.sh with --brokers 3 -- bash tools/dev/ctest_inside.sh dev kafka "${test_regex:-}"
+  dev_build dev outrigger-service outrigger-participants integration_kafka_clients integration_kafka_journal integration_kafka_conformance &&
+    in_root "build kafka" bash tools/dev/kafka/cluster.sh with --brokers 3 -- bash -c '
+      bash tools/dev/ctest_inside.sh dev kafka "$1" && { [ -n "$1" ] || python3 tests/integration/kafka/orders_on_kafka.py; }' sh "${test_regex:-}"
 }

@@ -1,6 +1,7 @@
 #include "service/journal/kafka/internal/lane.h"
 
 #include <format>
+#include <thread>
 
 #include "lib/runtime/lifecycle.h"
 #include "lib/telemetry/log.h"
@@ -125,7 +126,11 @@ Result<void> Lane::prime(std::span<const kafka::Position> positions, std::span<c
       return revoked();
     }
     if (auto written = producer->write({}, positions, *group); !written) {
-      return refused(written.error());
+      std::vector<InputPosition> touched;
+      for (const auto& assignment : assignments) {
+        touched.push_back({.partition = assignment.partition});
+      }
+      return refused(written.error(), touched);
     }
   }
   return {};
@@ -148,7 +153,7 @@ Result<void> Lane::commit(const Batch& batch) {
   }
   const auto offsets = producer->write(*records, positions, *group);
   if (!offsets) {
-    return refused(offsets.error());
+    return refused(offsets.error(), batch.positions);
   }
   turn_ = (turn_ + 1) % producers_.size();
   context_.metrics.counter(metrics::kTransactions, {{"outcome", "committed"}}).add();
@@ -157,14 +162,28 @@ Result<void> Lane::commit(const Batch& batch) {
   return context_.cache.apply(batch, *records, *offsets);
 }
 
-std::unexpected<Error> Lane::refused(const kafka::WriteError& error) {
-  const bool is_fenced = error.failure != kafka::WriteFailure::kUnknown;
+std::unexpected<Error> Lane::refused(const kafka::WriteError& error, std::span<const InputPosition> positions) {
+  using enum kafka::WriteFailure;
+  const bool is_fenced = error.failure == kFenced || error.failure == kInstanceFenced || (error.failure == kSuperseded && loses_within_a_heartbeat(positions));
   context_.metrics.counter(metrics::kTransactions, {{"outcome", is_fenced ? "fenced" : "unknown"}}).add();
-  if (error.failure == kafka::WriteFailure::kInstanceFenced) {
+  if (error.failure == kInstanceFenced) {
     context_.on_fatal(exit_code::kBadConfiguration,
                       std::format("another process runs with the instance name {}: give each its own ({})", context_.settings.instance, error.message));
   }
   return fail(is_fenced ? ErrorCode::kAborted : ErrorCode::kUnavailable, error.message);
+}
+
+// A producer can be superseded by a process of the same name, or only because the broker timed its transaction out. The group knows
+// which, a heartbeat later. Until then this lane must not open a producer: it would supersede the other, and both would take turns.
+bool Lane::loses_within_a_heartbeat(std::span<const InputPosition> positions) const {
+  const auto deadline = std::chrono::steady_clock::now() + context_.settings.session_timeout / 2;
+  while (!context_.ownership.is_losing(positions)) {
+    if (std::chrono::steady_clock::now() >= deadline) {
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds{10});
+  }
+  return true;
 }
 
 }  // namespace outrigger::journal::internal

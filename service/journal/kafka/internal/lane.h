@@ -43,7 +43,8 @@ class Lane final : public LaneJournal {
   [[nodiscard]] Result<void> open_producers();
   [[nodiscard]] Result<std::vector<kafka::Position>> read_positions(std::span<const Assignment> assignments);
   [[nodiscard]] Result<void> prime(std::span<const kafka::Position> positions, std::span<const Assignment> assignments);
-  [[nodiscard]] std::unexpected<Error> refused(const kafka::WriteError& error);
+  [[nodiscard]] std::unexpected<Error> refused(const kafka::WriteError& error, std::span<const InputPosition> positions);
+  [[nodiscard]] bool loses_within_a_heartbeat(std::span<const InputPosition> positions) const;
 
   LaneContext context_;
   unsigned number_;

@@ -1,5 +1,7 @@
 #include "service/journal/kafka/internal/ownership.h"
 
+#include <algorithm>
+
 namespace outrigger::journal::internal {
 
 std::vector<Assignment> Ownership::assign(std::span<const std::uint32_t> partitions, const kafka::GroupMetadata& group) {
@@ -67,6 +69,14 @@ std::optional<kafka::GroupMetadata> Ownership::for_commit(std::span<const InputP
     group = found->second.group;
   }
   return group;
+}
+
+bool Ownership::is_losing(std::span<const InputPosition> positions) const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(positions, [&](const InputPosition& position) {
+    const auto found = owned_.find(position.partition);
+    return found == owned_.end() || found->second.is_revoking;
+  });
 }
 
 void Ownership::begin_restore(std::span<const Assignment> assignments) {

@@ -37,6 +37,9 @@ class Ownership final {
   /// The metadata for a commit; nothing when any of the partitions is not owned and restored.
   [[nodiscard]] std::optional<kafka::GroupMetadata> for_commit(std::span<const InputPosition> positions) const;
 
+  /// True when any of the partitions is being taken away or is gone.
+  [[nodiscard]] bool is_losing(std::span<const InputPosition> positions) const;
+
   /// Not readable from now on: its restore has begun.
   void begin_restore(std::span<const Assignment> assignments);
   /// Readable, and to be delivered from `position`. Returns the new session; nothing when the assignment is gone.
