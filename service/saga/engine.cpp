@@ -47,6 +47,9 @@ class Engine::Impl final : public journal::Listener {
       transport_ = nullptr;
     }
     register_gauges(registry);
+    for (const auto& definition : catalog_.all()) {
+      recorder_.expect(definition->name);
+    }
   }
 
   [[nodiscard]] Result<void> run() {

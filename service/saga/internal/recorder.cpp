@@ -27,6 +27,13 @@ Recorder::Recorder(telemetry::Registry& registry)
   }
 }
 
+void Recorder::expect(std::string_view definition) {
+  const telemetry::Labels labels{{"definition", std::string(definition)}};
+  for (const auto& info : {metrics::kStarted, metrics::kStuckTotal, metrics::kDeadlineExceeded}) {
+    registry_.counter(info, labels);
+  }
+}
+
 void Recorder::committed(const journal::Batch& batch, std::size_t inputs, MonotonicTime::duration took) {
   commit_duration_.observe(took);
   commit_inputs_.observe(static_cast<double>(inputs));

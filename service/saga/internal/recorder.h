@@ -27,6 +27,10 @@ class Recorder final {
  public:
   explicit Recorder(telemetry::Registry& registry);
 
+  /// Makes the counters of a definition that objectives are computed from, at zero: a counter that appears with its first event
+  /// hides that event from increase().
+  void expect(std::string_view definition);
+
   /// A committed batch: every count of sagas and steps follows from its history and final states.
   void committed(const journal::Batch& batch, std::size_t inputs, MonotonicTime::duration took);
   void commit_failed(ErrorCode code);

@@ -150,6 +150,14 @@ TEST_F(EngineTest, EverySagaOfACommitIsStoredUnderItsOwnId) {
   }
 }
 
+TEST_F(EngineTest, CountersOfAnObjectiveAreThereBeforeItsFirstEvent) {
+  const auto families = registry_->Collect();
+  const auto scrape = telemetry::serialize(families, telemetry::ExpositionFormat::kPrometheusText);
+  for (const auto* counter : {"outrigger_sagas_started_total", "outrigger_sagas_stuck_total", "outrigger_sagas_deadline_exceeded_total"}) {
+    EXPECT_THAT(scrape, HasSubstr(std::string(counter) + "{definition=\"" + outrigger::testing::make_sequence().name + "\"} 0"));
+  }
+}
+
 TEST_F(EngineTest, CompensatesInReverse) {
   const auto started = start("a").value();
   reply(next_command());
