@@ -3,11 +3,13 @@
 
 Checks that every metric in helm/outrigger/rules/*.yaml and dashboards/*.json is in the catalogue of the source, is recorded by a rule
 or stands in tools/external_metrics.txt; that every alert has its labels, annotations, runbook and a test; that the chart's copy of a
-dashboard is current; and the rules of check_dashboards.py. Exits 1 and names each problem."""
+dashboard is current; that the objectives fit their JSON Schema; and the rules of check_dashboards.py. Exits 1 and names each problem."""
+import json
 import pathlib
 import re
 import sys
 
+import jsonschema
 import yaml
 
 import check_dashboards
@@ -30,6 +32,13 @@ def rules():
         for group in yaml.safe_load(path.read_text())["groups"]:
             for rule in group["rules"]:
                 yield path.relative_to(ROOT), rule
+
+
+def check_objectives():
+    schema = json.loads((ROOT / "api/schemas/slo.schema.json").read_text())
+    for path in sorted((ROOT / "slo/objectives").glob("*.yaml")):
+        for error in jsonschema.Draft7Validator(schema).iter_errors(yaml.safe_load(path.read_text())):
+            yield f"{path.relative_to(ROOT)}: {error.json_path}: {error.message}"
 
 
 def check_alert(where, rule, tested):
@@ -63,6 +72,7 @@ def main():
             problems.append(f"{where}: {rule.get('alert') or rule['record']}: no program has the metric {name}")
         if "alert" in rule:
             problems += check_alert(where, rule, tested)
+    problems += check_objectives()
     for path in (ROOT / "docs/runbooks").glob("*.md"):
         if path.stem not in alerts | {"README"}:
             problems.append(f"docs/runbooks/{path.name}: no alert has this name")
