@@ -146,7 +146,9 @@ void add_load_commands(CommandLine& command_line) {
   load.add_option("--url", options->url, "What to call")->capture_default_str();
   load.add_option("--rate", options->rate, "Requests a second (200/s), minute (30/m) or hour (5/h)")->capture_default_str();
   load.add_option("--duration", options->duration, "How long requests start, at most 1h")->capture_default_str();
-  load.add_option("--method", options->method, "HTTP method")->check(CLI::IsMember({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}))->capture_default_str();
+  load.add_option("--method", options->method, "HTTP method")
+      ->check(CLI::IsMember({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}))
+      ->capture_default_str();
   load.add_option("--body-file", options->body_file, "File that holds the body of every request")->check(CLI::ExistingFile);
   load.add_option("--header", options->headers, "'Name: value'; may be repeated")->allow_extra_args(false);
   load.add_option("--connections", options->connections, "Connections, each with one request at a time")->capture_default_str();

@@ -42,7 +42,8 @@ std::unique_ptr<Pace> real_pace() { return std::make_unique<RealPace>(); }
 Result<void> validate(const LoadSettings& settings) {
   using std::chrono::nanoseconds;
   if (settings.duration <= nanoseconds{0} || settings.duration > kLongestRun) {
-    return fail(ErrorCode::kInvalidArgument, std::format("duration {}: give more than 0 and at most {}", format_duration(settings.duration), format_duration(kLongestRun)));
+    return fail(ErrorCode::kInvalidArgument,
+                std::format("duration {}: give more than 0 and at most {}", format_duration(settings.duration), format_duration(kLongestRun)));
   }
   if (settings.connections == 0 || settings.connections > 1024) {
     return fail(ErrorCode::kInvalidArgument, std::format("connections {}: give 1 to 1024", settings.connections));
@@ -53,7 +54,8 @@ Result<void> validate(const LoadSettings& settings) {
   return {};
 }
 
-void run_worker(Pacer& pacer, Sender& sender, Recorder& recorder, Pace& pace, MonotonicTime start, MonotonicTime hard_end, const std::stop_token& stop) {
+void run_worker(Pacer& pacer, Sender& sender, Recorder& recorder, Pace& pace, MonotonicTime start, MonotonicTime hard_end,
+                const std::stop_token& stop) {
   while (!stop.stop_requested() && pace.now() < hard_end) {
     const auto claim = pacer.claim(pace.now() - start);
     if (!claim) {

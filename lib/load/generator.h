@@ -38,10 +38,10 @@ class Pace {
 struct LoadSettings {
   Rate rate{100, std::chrono::seconds{1}};
   std::chrono::nanoseconds duration{std::chrono::seconds{10}};
-  std::uint64_t max_requests = 0;  ///< 0: as many as rate and duration give
-  unsigned connections = 16;       ///< workers, each with its own connection
-  std::uint64_t backlog = 1024;    ///< due requests that may wait for a free worker
-  std::chrono::nanoseconds timeout{std::chrono::seconds{5}};       ///< of a request; also how long the end waits for stragglers
+  std::uint64_t max_requests = 0;                             ///< 0: as many as rate and duration give
+  unsigned connections = 16;                                  ///< workers, each with its own connection
+  std::uint64_t backlog = 1024;                               ///< due requests that may wait for a free worker
+  std::chrono::nanoseconds timeout{std::chrono::seconds{5}};  ///< of a request; also how long the end waits for stragglers
   std::chrono::nanoseconds late_after{std::chrono::milliseconds{10}};
 };
 
@@ -53,11 +53,12 @@ inline constexpr std::chrono::hours kLongestRun{1};
 
 /// One worker: claims, waits, sends and records until the schedule is used up, `stop` is requested or `hard_end` has passed.
 /// The body of every thread of run(); apart, so that tests drive it with their own time.
-void run_worker(Pacer& pacer, Sender& sender, Recorder& recorder, Pace& pace, MonotonicTime start, MonotonicTime hard_end, const std::stop_token& stop);
+void run_worker(Pacer& pacer, Sender& sender, Recorder& recorder, Pace& pace, MonotonicTime start, MonotonicTime hard_end,
+                const std::stop_token& stop);
 
 /// Runs the load with `connections` threads and returns when it is over. `progress`, if any, can be asked for a snapshot from other threads
 /// while it runs: it is the recorder that is used. `make_sender` is called once a worker, in the caller's thread.
-[[nodiscard]] Summary run(const LoadSettings& settings, const std::function<std::unique_ptr<Sender>()>& make_sender, Recorder& recorder, MonotonicTime start,
-                          const std::stop_token& stop);
+[[nodiscard]] Summary run(const LoadSettings& settings, const std::function<std::unique_ptr<Sender>()>& make_sender, Recorder& recorder,
+                          MonotonicTime start, const std::stop_token& stop);
 
 }  // namespace outrigger::load

@@ -60,7 +60,8 @@ class HttpSender final : public Sender {
 
 Result<Url> parse_url(std::string_view text) {
   const auto wrong = [&](std::string_view why) {
-    return fail(ErrorCode::kInvalidArgument, std::format("'{}' is not a URL that can be called: {}; write one such as http://127.0.0.1:8000/api/health", text, why));
+    return fail(ErrorCode::kInvalidArgument,
+                std::format("'{}' is not a URL that can be called: {}; write one such as http://127.0.0.1:8000/api/health", text, why));
   };
   const auto scheme_end = text.find("://");
   const auto scheme = text.substr(0, scheme_end == std::string_view::npos ? 0 : scheme_end);
@@ -129,6 +130,8 @@ std::string expand(std::string_view text, std::string_view run_id, std::uint64_t
   return out += text;
 }
 
-std::unique_ptr<Sender> make_http_sender(const HttpRequest& request, const std::string& run_id) { return std::make_unique<HttpSender>(request, run_id); }
+std::unique_ptr<Sender> make_http_sender(const HttpRequest& request, const std::string& run_id) {
+  return std::make_unique<HttpSender>(request, run_id);
+}
 
 }  // namespace outrigger::load

@@ -42,9 +42,9 @@ struct Window {
 /// Everything measured so far.
 struct Measurements {
   Window all;
-  Histogram from_actual;                 ///< latency from the moment the request really started
-  std::map<int, std::uint64_t> statuses; ///< answers by HTTP status
-  std::vector<Window> series;            ///< ascending, without gaps, by intended start
+  Histogram from_actual;                  ///< latency from the moment the request really started
+  std::map<int, std::uint64_t> statuses;  ///< answers by HTTP status
+  std::vector<Window> series;             ///< ascending, without gaps, by intended start
   std::chrono::nanoseconds last_start{0};
 
   /// The sum of the windows that lie wholly in [from, to).

@@ -14,7 +14,8 @@ struct Quantile {
   std::string_view key;
   double value;
 };
-constexpr std::array kQuantiles{Quantile{"P50", "p50", 0.5}, Quantile{"P90", "p90", 0.9}, Quantile{"P99", "p99", 0.99}, Quantile{"P99.9", "p99_9", 0.999}};
+constexpr std::array kQuantiles{Quantile{"P50", "p50", 0.5}, Quantile{"P90", "p90", 0.9}, Quantile{"P99", "p99", 0.99},
+                                Quantile{"P99.9", "p99_9", 0.999}};
 
 double seconds(std::chrono::nanoseconds duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -31,13 +32,8 @@ nlohmann::ordered_json latency_json(const Histogram& histogram) {
 }
 
 nlohmann::ordered_json window_json(const Window& window) {
-  return {{"sent", window.sent},
-          {"ok", window.ok},
-          {"http_errors", window.http_errors},
-          {"transport_errors", window.transport_errors},
-          {"timeouts", window.timeouts},
-          {"late", window.late},
-          {"dropped", window.dropped}};
+  return {{"sent", window.sent},         {"ok", window.ok},     {"http_errors", window.http_errors}, {"transport_errors", window.transport_errors},
+          {"timeouts", window.timeouts}, {"late", window.late}, {"dropped", window.dropped}};
 }
 
 }  // namespace
@@ -55,8 +51,9 @@ std::string readable(std::chrono::nanoseconds duration) {
 
 std::string to_table(const Summary& summary, const Validity& validity) {
   const auto& all = summary.measured.all;
-  std::string out = std::format("{}\n{} for {}{}: {} requests offered, {} sent\n\n", summary.target, format_rate(summary.rate), readable(summary.planned),
-                                summary.stopped_early ? std::format(", stopped after {}", readable(summary.elapsed)) : "", summary.offered, all.sent);
+  std::string out =
+      std::format("{}\n{} for {}{}: {} requests offered, {} sent\n\n", summary.target, format_rate(summary.rate), readable(summary.planned),
+                  summary.stopped_early ? std::format(", stopped after {}", readable(summary.elapsed)) : "", summary.offered, all.sent);
   out += std::format("{:<22}{:>14}{:>14}\n", "latency", "from intended", "from actual");
   const auto row = [&](std::string_view label, std::chrono::nanoseconds intended, std::chrono::nanoseconds actual) {
     out += std::format("  {:<20}{:>14}{:>14}\n", label, readable(intended), readable(actual));
@@ -79,8 +76,8 @@ std::string to_table(const Summary& summary, const Validity& validity) {
   for (const auto& [status, n] : summary.measured.statuses) {
     count(std::format("status {}", status), n);
   }
-  out += std::format("\nload: {} (achieved {:.2f} % of the offered rate, dropped {:.3f} %, generator CPU {:.0f} %)\n", validity.valid() ? "valid" : "NOT VALID",
-                     validity.achieved_ratio * 100, validity.dropped_ratio * 100, summary.cpu_ratio * 100);
+  out += std::format("\nload: {} (achieved {:.2f} % of the offered rate, dropped {:.3f} %, generator CPU {:.0f} %)\n",
+                     validity.valid() ? "valid" : "NOT VALID", validity.achieved_ratio * 100, validity.dropped_ratio * 100, summary.cpu_ratio * 100);
   for (const auto& reason : validity.reasons) {
     out += std::format("  {}\n", reason);
   }
@@ -129,7 +126,8 @@ std::string to_hgrm(const Histogram& histogram) {
     out += seen == total ? std::format("{:>12.3f} {:.12f} {:>10}\n", milliseconds(upper), 1.0, seen)
                          : std::format("{:>12.3f} {:.12f} {:>10} {:>14.2f}\n", milliseconds(upper), share, seen, 1 / (1 - share));
   }
-  out += std::format("#[Mean    = {:>12.3f}, StdDeviation   = {:>12.3f}]\n", milliseconds(histogram.mean()), milliseconds(histogram.standard_deviation()));
+  out += std::format("#[Mean    = {:>12.3f}, StdDeviation   = {:>12.3f}]\n", milliseconds(histogram.mean()),
+                     milliseconds(histogram.standard_deviation()));
   out += std::format("#[Max     = {:>12.3f}, Total count    = {:>12}]\n", milliseconds(histogram.maximum()), total);
   out += std::format("#[Buckets = {:>12}, SubBuckets     = {:>12}]\n", histogram.buckets().size(), 1 << Histogram::kSubBucketBits);
   return out;

@@ -23,7 +23,8 @@ Result<Rate> parse_rate(std::string_view text) {
   } else if (unit == "/h") {
     rate.interval = std::chrono::hours{1};
   }
-  if (problem != std::errc{} || rate.requests == 0 || rate.requests > kMostRequests || (!unit.empty() && unit != "/s" && unit != "/m" && unit != "/h")) {
+  if (problem != std::errc{} || rate.requests == 0 || rate.requests > kMostRequests ||
+      (!unit.empty() && unit != "/s" && unit != "/m" && unit != "/h")) {
     return fail(ErrorCode::kInvalidArgument,
                 std::format("'{}' is not a rate: write a whole number from 1 to {} and /s, /m or /h, such as 200/s or 30/m", text, kMostRequests));
   }

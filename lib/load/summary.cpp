@@ -16,19 +16,20 @@ Validity judge(const Summary& summary, const ValidityLimits& limits) {
   validity.dropped_ratio = static_cast<double>(all.dropped) / offered;
   // Requests that started only after the end of the plan lower the rate that was achieved.
   const auto span = summary.stopped_early ? summary.elapsed : summary.planned;
-  const double stretch = summary.measured.last_start > span ? std::chrono::duration<double>(summary.measured.last_start) / std::chrono::duration<double>(span) : 1.0;
+  const double stretch =
+      summary.measured.last_start > span ? std::chrono::duration<double>(summary.measured.last_start) / std::chrono::duration<double>(span) : 1.0;
   validity.achieved_ratio = static_cast<double>(all.sent) / offered / std::max(1.0, stretch);
   if (validity.achieved_ratio < limits.least_achieved) {
-    validity.reasons.push_back(std::format("achieved {:.2f} % of the offered rate, less than {:.2f} %: add connections or lower the rate", validity.achieved_ratio * 100,
-                                           limits.least_achieved * 100));
+    validity.reasons.push_back(std::format("achieved {:.2f} % of the offered rate, less than {:.2f} %: add connections or lower the rate",
+                                           validity.achieved_ratio * 100, limits.least_achieved * 100));
   }
   if (validity.dropped_ratio > limits.most_dropped) {
-    validity.reasons.push_back(std::format("dropped {:.3f} % of the requests, more than {:.3f} %: add connections or lower the rate", validity.dropped_ratio * 100,
-                                           limits.most_dropped * 100));
+    validity.reasons.push_back(std::format("dropped {:.3f} % of the requests, more than {:.3f} %: add connections or lower the rate",
+                                           validity.dropped_ratio * 100, limits.most_dropped * 100));
   }
   if (summary.cpu_ratio > limits.most_cpu) {
-    validity.reasons.push_back(std::format("the generator used {:.0f} % of the CPUs, more than {:.0f} %: its own delays are in the latencies", summary.cpu_ratio * 100,
-                                           limits.most_cpu * 100));
+    validity.reasons.push_back(std::format("the generator used {:.0f} % of the CPUs, more than {:.0f} %: its own delays are in the latencies",
+                                           summary.cpu_ratio * 100, limits.most_cpu * 100));
   }
   return validity;
 }

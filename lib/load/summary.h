@@ -15,18 +15,18 @@ struct Summary {
   std::string target;  ///< "GET http://127.0.0.1:8000/api/health"
   Rate rate;
   std::chrono::nanoseconds planned{0};
-  std::chrono::nanoseconds elapsed{0};   ///< to the last answer
-  std::uint64_t offered = 0;             ///< requests that the schedule asked for until the end or the stop
-  bool stopped_early = false;            ///< told to stop
-  double cpu_ratio = 0;                  ///< CPU time of this process / (elapsed · CPUs)
+  std::chrono::nanoseconds elapsed{0};  ///< to the last answer
+  std::uint64_t offered = 0;            ///< requests that the schedule asked for until the end or the stop
+  bool stopped_early = false;           ///< told to stop
+  double cpu_ratio = 0;                 ///< CPU time of this process / (elapsed · CPUs)
   Measurements measured;
 };
 
 /// Bounds of a load that may be believed.
 struct ValidityLimits {
-  double least_achieved = 0.99;   ///< of the offered rate
-  double most_dropped = 0.001;    ///< of the offered requests
-  double most_cpu = 0.8;          ///< beyond it the generator measures itself
+  double least_achieved = 0.99;  ///< of the offered rate
+  double most_dropped = 0.001;   ///< of the offered requests
+  double most_cpu = 0.8;         ///< beyond it the generator measures itself
 };
 
 /// Whether the load that reached the target was the load that was asked for. Says nothing about the target.

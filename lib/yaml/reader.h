@@ -54,7 +54,7 @@ class Mapping final {
   std::int64_t get_integer(std::string_view key, std::int64_t fallback, std::int64_t least, std::int64_t most);
   std::chrono::nanoseconds get_duration(std::string_view key, std::chrono::nanoseconds fallback);
   std::chrono::nanoseconds require_duration(std::string_view key);
-  std::vector<std::string> get_texts(std::string_view key);                    ///< a sequence of scalars
+  std::vector<std::string> get_texts(std::string_view key);                        ///< a sequence of scalars
   std::vector<std::pair<std::string, std::string>> get_map(std::string_view key);  ///< a mapping of scalars, such as labels
   /// One of `choices`; otherwise a problem with a suggestion.
   std::string get_choice(std::string_view key, std::string_view fallback, const std::vector<std::string_view>& choices);

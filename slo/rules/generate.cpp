@@ -27,7 +27,12 @@ std::string bad_events(const Slo& slo, std::string_view window) {
 }
 
 Rule record(const Slo& slo, std::string name, std::string expr) {
-  return {.record = std::move(name), .alert = {}, .expr = std::move(expr), .hold = {}, .labels = {{"service", slo.service}, {"slo", slo.name}}, .annotations = {}};
+  return {.record = std::move(name),
+          .alert = {},
+          .expr = std::move(expr),
+          .hold = {},
+          .labels = {{"service", slo.service}, {"slo", slo.name}},
+          .annotations = {}};
 }
 
 Rule error_ratio(const Slo& slo, std::string_view window) {
@@ -63,8 +68,8 @@ RuleGroup long_windows(const Slo& slo) {
   add(period);
   group.rules.push_back(record(slo, "slo:objective:ratio", std::format("vector({})", slo.target.to_string())));
   group.rules.push_back(record(slo, "slo:error_budget:ratio", std::format("vector({})", slo.budget().to_string())));
-  group.rules.push_back(
-      record(slo, "slo:error_budget_remaining:ratio", std::format("1 - slo:error_ratio:increase{}{} / {}", period, identity(slo), slo.budget().to_string())));
+  group.rules.push_back(record(slo, "slo:error_budget_remaining:ratio",
+                               std::format("1 - slo:error_ratio:increase{}{} / {}", period, identity(slo), slo.budget().to_string())));
   return group;
 }
 
@@ -98,11 +103,12 @@ Rule burn_alert(const Slo& slo, const BurnRate& rate, std::string_view runbooks)
       rate.long_window, rate.short_window, labels, limit, slo.min_bad_events);
   rule.labels = alert_labels(slo, rate.severity);
   rule.labels.emplace_back("burn_rate", rate.factor.to_string());
-  rule.annotations =
-      annotations(slo, runbooks, rule.alert, std::format("{}: the error budget burns {} times too fast", slo.display_name, rate.factor.to_string()),
-                  std::format("{{{{ $value | humanizePercentage }}}} of the events of the last {} were bad; {} % may be over {}. At this rate the whole budget is gone "
-                              "in at most {}.",
-                              rate.long_window, slo.budget().to_percent().to_string(), format_duration(slo.period), exhaustion(rate, slo)));
+  rule.annotations = annotations(
+      slo, runbooks, rule.alert, std::format("{}: the error budget burns {} times too fast", slo.display_name, rate.factor.to_string()),
+      std::format(
+          "{{{{ $value | humanizePercentage }}}} of the events of the last {} were bad; {} % may be over {}. At this rate the whole budget is gone "
+          "in at most {}.",
+          rate.long_window, slo.budget().to_percent().to_string(), format_duration(slo.period), exhaustion(rate, slo)));
   return rule;
 }
 
@@ -113,8 +119,9 @@ Rule absent_alert(const Slo& slo, std::string_view runbooks) {
   rule.expr = std::format("absent(sum({}))", slo.total.to_string());
   rule.hold = "10m";
   rule.labels = alert_labels(slo, "warning");
-  rule.annotations = annotations(slo, runbooks, rule.alert, std::format("{}: nothing is measured", slo.display_name),
-                                 std::format("No series matches {} for 10 minutes, so nobody knows whether the objective is met.", slo.total.to_string()));
+  rule.annotations =
+      annotations(slo, runbooks, rule.alert, std::format("{}: nothing is measured", slo.display_name),
+                  std::format("No series matches {} for 10 minutes, so nobody knows whether the objective is met.", slo.total.to_string()));
   return rule;
 }
 
@@ -127,8 +134,8 @@ Generated generate_rules(const Slo& slo, std::string_view runbooks) {
     if (is_reachable(rate, slo)) {
       alerts.rules.push_back(burn_alert(slo, rate, runbooks));
     } else {
-      generated.warnings.push_back(std::format("{}: with a target of {} not even a total outage burns {} times too fast; that alert is left out", slo.name,
-                                               slo.target.to_string(), rate.factor.to_string()));
+      generated.warnings.push_back(std::format("{}: with a target of {} not even a total outage burns {} times too fast; that alert is left out",
+                                               slo.name, slo.target.to_string(), rate.factor.to_string()));
     }
   }
   alerts.rules.push_back(absent_alert(slo, runbooks));

@@ -75,8 +75,8 @@ class Writer final {
     for (const auto& rate : burn_rates()) {
       const auto expected = traffic.expected(slo_, rate, minute);
       if (is_reachable(rate, slo_) && expected != Traffic::Firing::kUnclear) {
-        expect(std::format("count(ALERTS{{alertname=\"SLOErrorBudgetBurn\",alertstate=\"firing\",slo=\"{}\",burn_rate=\"{}\",severity=\"{}\"}})", slo_.name,
-                           rate.factor.to_string(), rate.severity),
+        expect(std::format("count(ALERTS{{alertname=\"SLOErrorBudgetBurn\",alertstate=\"firing\",slo=\"{}\",burn_rate=\"{}\",severity=\"{}\"}})",
+                           slo_.name, rate.factor.to_string(), rate.severity),
                minute, expected == Traffic::Firing::kYes);
       }
     }
@@ -113,7 +113,9 @@ class Writer final {
 int outage_minutes(const Slo& slo, std::int64_t rate) {
   for (int minutes = 10; minutes < 600; ++minutes) {
     const Traffic traffic({{kHistory, rate, 0}, {minutes, 0, rate}});
-    if (std::ranges::all_of(burn_rates(), [&](const auto& r) { return !is_reachable(r, slo) || traffic.expected(slo, r, traffic.minutes()) == Traffic::Firing::kYes; })) {
+    if (std::ranges::all_of(burn_rates(), [&](const auto& r) {
+          return !is_reachable(r, slo) || traffic.expected(slo, r, traffic.minutes()) == Traffic::Firing::kYes;
+        })) {
       return minutes;
     }
   }
@@ -126,7 +128,8 @@ void outage(Writer& writer, const Slo& slo) {
   const Traffic traffic({{kHistory, rate, 0}, {minutes, 0, rate}, {400, rate, 0}});
   writer.begin("a total outage fires, and resolves after it", &traffic);
   writer.begin_expressions();
-  for (const int minute : {kHistory - 1, kHistory + minutes, kHistory + minutes + 8, kHistory + minutes + 40, kHistory + minutes + 140, kHistory + minutes + 390}) {
+  for (const int minute :
+       {kHistory - 1, kHistory + minutes, kHistory + minutes + 8, kHistory + minutes + 40, kHistory + minutes + 140, kHistory + minutes + 390}) {
     writer.expect_burn(traffic, minute);
   }
 }

@@ -11,7 +11,9 @@ namespace {
 constexpr std::size_t kDigitsBefore = 6;
 constexpr std::size_t kDigitsAfter = 9;
 
-bool all_digits(std::string_view text) { return std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; }); }
+bool all_digits(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
 
 std::int64_t power_of_ten(int exponent) {
   std::int64_t power = 1;
@@ -37,9 +39,10 @@ Result<Decimal> Decimal::parse(std::string_view text) {
   const auto point = std::min(text.find('.'), text.size());
   const auto before = text.substr(0, point);
   const auto after = point == text.size() ? std::string_view{} : text.substr(point + 1);
-  if (before.empty() || before.size() > kDigitsBefore || after.size() > kDigitsAfter || (point != text.size() && after.empty()) || !all_digits(before) ||
-      !all_digits(after)) {
-    return fail(ErrorCode::kInvalidArgument, std::format("'{}' is not a decimal number such as 0.99995 (at most {} digits after the point)", text, kDigitsAfter));
+  if (before.empty() || before.size() > kDigitsBefore || after.size() > kDigitsAfter || (point != text.size() && after.empty()) ||
+      !all_digits(before) || !all_digits(after)) {
+    return fail(ErrorCode::kInvalidArgument,
+                std::format("'{}' is not a decimal number such as 0.99995 (at most {} digits after the point)", text, kDigitsAfter));
   }
   const auto digits = std::string(before) + std::string(after);
   std::int64_t units = 0;

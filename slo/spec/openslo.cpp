@@ -20,7 +20,8 @@ constexpr std::size_t kLongestName = 63;
 std::string read_name(Mapping& map, const Node& parent) {
   const auto name = map.require_text("name");
   if (!name.empty() && (name.size() > kLongestName || !std::regex_match(name, std::regex("[a-z0-9]([-a-z0-9]*[a-z0-9])?")))) {
-    map.problem(*parent.find("name"), std::format("name: '{}' must be at most {} of a-z, 0-9 and '-', beginning and ending with a letter or digit", name, kLongestName));
+    map.problem(*parent.find("name"),
+                std::format("name: '{}' must be at most {} of a-z, 0-9 and '-', beginning and ending with a letter or digit", name, kLongestName));
   }
   return name;
 }
@@ -100,7 +101,8 @@ void read_indicator(const Node* node, Slo& slo, Problems& problems) {
     Mapping spec(*spec_node, problems, "indicator.spec");
     spec.get_text("description");
     if (const auto* threshold = spec.find("thresholdMetric")) {
-      spec.problem(*threshold, "thresholdMetric is not supported: count good events with a histogram bucket, ratioMetric.good: …_bucket{le=\"0.12\"}");
+      spec.problem(*threshold,
+                   "thresholdMetric is not supported: count good events with a histogram bucket, ratioMetric.good: …_bucket{le=\"0.12\"}");
     } else if (const auto* ratio_node = spec.require("ratioMetric")) {
       Mapping ratio(*ratio_node, problems, "ratioMetric");
       if (!ratio.get_boolean("counter", false)) {
@@ -194,8 +196,9 @@ Result<std::vector<Slo>> read_openslo(const Node& document) {
   Mapping root(document, problems);
   if (const auto version = root.get_text("apiVersion"); version != "openslo/v1") {
     const auto* at = document.find("apiVersion");
-    problems.add((at == nullptr ? document : *at).where(), std::format("apiVersion: expected openslo/v1, found '{}'{}", version,
-                                                                       version.contains("v2alpha") ? "; v2alpha calls the indicator sli: rename it and lower the version" : ""));
+    problems.add((at == nullptr ? document : *at).where(),
+                 std::format("apiVersion: expected openslo/v1, found '{}'{}", version,
+                             version.contains("v2alpha") ? "; v2alpha calls the indicator sli: rename it and lower the version" : ""));
   }
   root.get_choice("kind", "SLO", {"SLO"});
   Slo common;
@@ -208,7 +211,8 @@ Result<std::vector<Slo>> read_openslo(const Node& document) {
     for (const auto* unsupported : {"indicatorRef", "alertPolicies"}) {
       if (const auto* given = spec.find(unsupported)) {
         spec.problem(*given, std::format("{} is not supported: {}", unsupported,
-                                         unsupported == std::string_view("indicatorRef") ? "write the indicator inline" : "burn-rate alerts are generated for every SLO"));
+                                         unsupported == std::string_view("indicatorRef") ? "write the indicator inline"
+                                                                                         : "burn-rate alerts are generated for every SLO"));
       }
     }
     spec.get_choice("budgetingMethod", "Occurrences", {"Occurrences"});

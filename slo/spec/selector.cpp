@@ -154,8 +154,10 @@ bool Selector::matches(const std::map<std::string, std::string>& labels) const {
 
 Result<Selector> parse_selector(std::string_view text) {
   const auto wrong = [&](const std::string& why) {
-    return fail(ErrorCode::kInvalidArgument,
-                std::format("'{}' is not a bare counter selector: {}; write metric_total{{label=\"value\"}} alone, the windows are added by the generator", text, why));
+    return fail(
+        ErrorCode::kInvalidArgument,
+        std::format("'{}' is not a bare counter selector: {}; write metric_total{{label=\"value\"}} alone, the windows are added by the generator",
+                    text, why));
   };
   Scanner scanner(text);
   Selector selector;
@@ -209,7 +211,8 @@ Result<std::map<std::string, std::string>> example_labels(const Selector& wanted
       const auto texts = candidates_of(wanted, matcher.label);
       const auto fitting = std::ranges::find_if(texts, [&](const auto& text) { return label_fits(wanted, matcher.label, text); });
       if (fitting == texts.end()) {
-        return fail(ErrorCode::kFailedPrecondition, std::format("no value was found that {} of {} matches: use a simpler expression", matcher.label, wanted.to_string()));
+        return fail(ErrorCode::kFailedPrecondition,
+                    std::format("no value was found that {} of {} matches: use a simpler expression", matcher.label, wanted.to_string()));
       }
       labels[matcher.label] = *fitting;
     }
@@ -225,8 +228,8 @@ Result<std::map<std::string, std::string>> example_labels(const Selector& wanted
     }
   }
   if (!wanted.matches(labels) || (unwanted != nullptr && unwanted->matches(labels))) {
-    return fail(ErrorCode::kFailedPrecondition,
-                std::format("no labels were found that {} matches{}", wanted.to_string(), unwanted == nullptr ? "" : " and " + unwanted->to_string() + " does not"));
+    return fail(ErrorCode::kFailedPrecondition, std::format("no labels were found that {} matches{}", wanted.to_string(),
+                                                            unwanted == nullptr ? "" : " and " + unwanted->to_string() + " does not"));
   }
   return labels;
 }

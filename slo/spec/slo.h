@@ -14,12 +14,12 @@ namespace outrigger::slo {
 
 /// One objective over one ratio of events.
 struct Slo {
-  std::string name;          ///< a DNS label; with an objective's name appended where a document holds several
+  std::string name;  ///< a DNS label; with an objective's name appended where a document holds several
   std::string display_name;
   std::string description;
   std::string service;
-  std::string component;     ///< for routing alerts; the service where it is not given
-  Decimal target;            ///< above 0 and below 1
+  std::string component;  ///< for routing alerts; the service where it is not given
+  Decimal target;         ///< above 0 and below 1
   std::chrono::nanoseconds period{std::chrono::days{30}};
   std::optional<Selector> good;  ///< exactly one of good and bad
   std::optional<Selector> bad;

@@ -20,7 +20,8 @@ class VirtualPace final : public Pace {
 
 class ScriptedSender final : public Sender {
  public:
-  ScriptedSender(VirtualPace& pace, std::function<std::pair<std::chrono::nanoseconds, Answer>(std::uint64_t)> script) : pace_(pace), script_(std::move(script)) {}
+  ScriptedSender(VirtualPace& pace, std::function<std::pair<std::chrono::nanoseconds, Answer>(std::uint64_t)> script)
+      : pace_(pace), script_(std::move(script)) {}
   Answer send(std::uint64_t index) override {
     const auto [time, answer] = script_(index);
     pace_.pass(time);

@@ -23,7 +23,8 @@ TEST(Url, SplitsOriginAndTarget) {
 }
 
 TEST(Url, RefusesWhatCannotBeCalled) {
-  for (const auto* text : {"", "127.0.0.1:80", "ftp://h/", "http://", "http:///x", "http://u:p@h/", "http://h:0/", "http://h:99999/", "http://h:x/", "http://h/a b", "http://h/\r\nX: y"}) {
+  for (const auto* text : {"", "127.0.0.1:80", "ftp://h/", "http://", "http:///x", "http://u:p@h/", "http://h:0/", "http://h:99999/", "http://h:x/",
+                           "http://h/a b", "http://h/\r\nX: y"}) {
     const auto url = parse_url(text);
     ASSERT_FALSE(url) << text;
     EXPECT_TRUE(url.error().message.contains("http://127.0.0.1:8000/api/health"));

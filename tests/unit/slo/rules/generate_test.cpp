@@ -77,7 +77,8 @@ TEST(GenerateRules, EveryAlertSaysHowUrgentWhoseAndWhatToRead) {
         EXPECT_TRUE(std::ranges::contains(rule.labels, label, &std::pair<std::string, std::string>::first)) << rule.alert << " " << label;
       }
       for (const auto* annotation : {"summary", "description", "runbook_url", "dashboard_url"}) {
-        EXPECT_TRUE(std::ranges::contains(rule.annotations, annotation, &std::pair<std::string, std::string>::first)) << rule.alert << " " << annotation;
+        EXPECT_TRUE(std::ranges::contains(rule.annotations, annotation, &std::pair<std::string, std::string>::first))
+            << rule.alert << " " << annotation;
       }
       EXPECT_EQ(rule.annotations[2].second, "https://wiki.example/" + rule.alert + ".md");
     }
@@ -95,10 +96,12 @@ TEST(GenerateRules, APeriodThatIsAlsoAWindowIsRecordedOnce) {
 }
 
 TEST(RuleFile, QuotesWhatYamlWouldMisread) {
-  const auto text = to_yaml({{"g", "30s", {{.record = "a:b", .alert = {}, .expr = "x\nand y", .hold = {}, .labels = {{"l", "\"\\"}}, .annotations = {}}}}}, "one\ntwo");
-  EXPECT_EQ(text,
-            "# one\n# two\ngroups:\n  - name: \"g\"\n    interval: 30s\n    rules:\n      - record: a:b\n        expr: |-\n          x\n          and y\n"
-            "        labels:\n          l: \"\\\"\\\\\"\n");
+  const auto text = to_yaml(
+      {{"g", "30s", {{.record = "a:b", .alert = {}, .expr = "x\nand y", .hold = {}, .labels = {{"l", "\"\\"}}, .annotations = {}}}}}, "one\ntwo");
+  EXPECT_EQ(
+      text,
+      "# one\n# two\ngroups:\n  - name: \"g\"\n    interval: 30s\n    rules:\n      - record: a:b\n        expr: |-\n          x\n          and y\n"
+      "        labels:\n          l: \"\\\"\\\\\"\n");
 }
 
 }  // namespace

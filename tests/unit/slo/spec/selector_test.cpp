@@ -16,7 +16,8 @@ TEST(Selector, ReadsAndWrites) {
 }
 
 TEST(Selector, RefusesEverythingRoundASelector) {
-  for (const auto* text : {"", "rate(m[5m])", "m[5m]", "m offset 1h", "sum(m)", "m{a=x}", "m{a=\"x\"", "m{a \"x\"}", "m{=\"x\"}", "m{a=~\"(\"}", "m{a=\"x\" b=\"y\"}", "9m", "a + b"}) {
+  for (const auto* text : {"", "rate(m[5m])", "m[5m]", "m offset 1h", "sum(m)", "m{a=x}", "m{a=\"x\"", "m{a \"x\"}", "m{=\"x\"}", "m{a=~\"(\"}",
+                           "m{a=\"x\" b=\"y\"}", "9m", "a + b"}) {
     const auto parsed = parse_selector(text);
     ASSERT_FALSE(parsed) << text;
     EXPECT_TRUE(parsed.error().message.contains("bare counter selector"));
@@ -45,7 +46,8 @@ TEST(ExampleLabels, FitTheWantedSelectorAndNotTheOther) {
 }
 
 TEST(ExampleLabels, SolveCommonExpressions) {
-  for (const auto* text : {R"(m{a=~"GET|POST"})", R"(m{a=~".+"})", R"(m{a=~".*"})", R"(m{a=~"[45].."})", R"(m{a=~"x[0-9]+"})", "m{a=~\"(a|b)\"}", R"(m{a!="x"})", R"(m{a!~"5.."})"}) {
+  for (const auto* text : {R"(m{a=~"GET|POST"})", R"(m{a=~".+"})", R"(m{a=~".*"})", R"(m{a=~"[45].."})", R"(m{a=~"x[0-9]+"})", "m{a=~\"(a|b)\"}",
+                           R"(m{a!="x"})", R"(m{a!~"5.."})"}) {
     const auto s = selector(text);
     const auto labels = example_labels(s, nullptr);
     ASSERT_TRUE(labels) << text << ": " << labels.error().message;
