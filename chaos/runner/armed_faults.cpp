@@ -50,7 +50,7 @@ void ArmedFaults::see(Armed& armed, const FaultState& state) {
   progress.hits = std::max(progress.hits, state.hits);
   if (!armed.is_proven && progress.hits >= progress.fault->proof.min_hits) {
     armed.is_proven = true;
-    (void)journal_.append("proven", {{"armed_id", progress.armed_id}, {"hits", progress.hits}});
+    journal_.note("proven", {{"armed_id", progress.armed_id}, {"hits", progress.hits}});
   }
 }
 
@@ -64,7 +64,7 @@ void ArmedFaults::poll() {
       see(armed, *state);
     } else if (state.error().code == ErrorCode::kNotFound) {
       armed.progress.is_lost = true;
-      (void)journal_.append("lost", {{"armed_id", armed.progress.armed_id}, {"hits", armed.progress.hits}});
+      journal_.note("lost", {{"armed_id", armed.progress.armed_id}, {"hits", armed.progress.hits}});
     }
   }
 }

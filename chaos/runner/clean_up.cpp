@@ -11,9 +11,6 @@ constexpr std::chrono::milliseconds kPause{200};
 
 bool is_absent(const Result<FaultState>& answer) { return !answer && answer.error().code == ErrorCode::kNotFound; }
 
-/// Clean-up goes on without its journal: a fault that stays armed is worse than a missing line.
-void note(Journal& journal, std::string_view event, const nlohmann::ordered_json& fields) { (void)journal.append(event, fields); }
-
 }  // namespace
 
 CleanUp clean_up(FaultDriver& driver, const std::string& armed_id, Journal& journal, std::chrono::milliseconds budget) {
@@ -21,7 +18,7 @@ CleanUp clean_up(FaultDriver& driver, const std::string& armed_id, Journal& jour
   CleanUp result;
   bool is_reverted = false;
   bool is_outcome_unknown = false;
-  note(journal, "reverting", {{"armed_id", armed_id}});
+  journal.note("reverting", {{"armed_id", armed_id}});
   for (;;) {
     if (!is_reverted) {
       const auto reverted = driver.revert(armed_id);
@@ -31,8 +28,8 @@ CleanUp clean_up(FaultDriver& driver, const std::string& armed_id, Journal& jour
         result.last = *reverted;
       }
       if (is_reverted) {
-        note(journal, "reverted",
-             {{"armed_id", armed_id}, {"was_armed", reverted.has_value()}, {"hits", result.last.hits}, {"skipped", result.last.skipped}});
+        journal.note("reverted",
+                     {{"armed_id", armed_id}, {"was_armed", reverted.has_value()}, {"hits", result.last.hits}, {"skipped", result.last.skipped}});
       } else {
         is_outcome_unknown = true;
         result.problem = reverted.error().to_string();
@@ -43,14 +40,14 @@ CleanUp clean_up(FaultDriver& driver, const std::string& armed_id, Journal& jour
       if (is_absent(state)) {
         result.is_gone = true;
         result.problem.clear();
-        note(journal, "verified", {{"armed_id", armed_id}});
+        journal.note("verified", {{"armed_id", armed_id}});
         return result;
       }
       is_reverted = !state.has_value();  // armed after all: end it again
       result.problem = state ? "it is still armed after it was deleted" : state.error().to_string();
     }
     if (std::chrono::steady_clock::now() >= deadline) {
-      note(journal, "unverified", {{"armed_id", armed_id}, {"problem", result.problem}});
+      journal.note("unverified", {{"armed_id", armed_id}, {"problem", result.problem}});
       return result;
     }
     std::this_thread::sleep_for(kPause);

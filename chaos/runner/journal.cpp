@@ -118,4 +118,10 @@ Result<void> Journal::append(std::string_view event, const nlohmann::ordered_jso
   return {};
 }
 
+void Journal::note(std::string_view event, const nlohmann::ordered_json& fields) {
+  if (!append(event, fields)) {
+    ++lost_;
+  }
+}
+
 }  // namespace outrigger::chaos

@@ -32,6 +32,10 @@ class Journal final {
   /// Adds {"seq", "at", "run", "event", fields…} and syncs. Errors: kUnavailable; then the effect must not happen.
   [[nodiscard]] Result<void> append(std::string_view event, const nlohmann::ordered_json& fields);
 
+  /// The same for an entry that nothing waits for: clean-up goes on without its journal, for a fault that stays armed is worse than a missing line.
+  void note(std::string_view event, const nlohmann::ordered_json& fields);
+  [[nodiscard]] std::uint64_t lost() const { return lost_; }  ///< notes that could not be written
+
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const std::string& run_id() const { return run_id_; }
   /// What it held when it was reopened.
@@ -45,6 +49,7 @@ class Journal final {
   std::string run_id_;
   std::string earlier_;
   std::uint64_t sequence_ = 0;
+  std::uint64_t lost_ = 0;
   WallClock clock_;
 };
 

@@ -55,6 +55,9 @@ class Run {
     if (!ended) {
       environment_.progress(ended.error().to_string());
     }
+    if (journal_.lost() > 0) {
+      environment_.progress(std::format("{}: {} entries could not be written", journal_.path(), journal_.lost()));
+    }
     return std::move(report_);
   }
 
@@ -117,7 +120,7 @@ class Run {
     const auto totals = load.totals();
     for (auto& guardrail : watches_) {
       if (const auto breach = guardrail.see(load.elapsed(), totals.sent, totals.failed); breach && !is_stopped()) {
-        (void)journal_.append("guardrail", {{"phase", name(phase)}, {"breach", *breach}});
+        journal_.note("guardrail", {{"phase", name(phase)}, {"breach", *breach}});
         // Before anything is injected there is nothing to abort: the system was not in its steady state.
         (phase == Phase::kBaseline ? report_.evidence.refusals : report_.evidence.aborts).push_back(*breach);
       }

@@ -7,9 +7,14 @@
 namespace outrigger::chaos {
 namespace {
 
+double log_factorial(std::uint64_t n) {
+  int sign = 0;  // std::lgamma writes a global instead
+  return lgamma_r(static_cast<double>(n) + 1, &sign);
+}
+
 double log_probability(std::uint64_t k, std::uint64_t n, double p) {
   const auto real = [](std::uint64_t value) { return static_cast<double>(value); };
-  return std::lgamma(real(n) + 1) - std::lgamma(real(k) + 1) - std::lgamma(real(n - k) + 1) + real(k) * std::log(p) + real(n - k) * std::log1p(-p);
+  return log_factorial(n) - log_factorial(k) - log_factorial(n - k) + real(k) * std::log(p) + real(n - k) * std::log1p(-p);
 }
 
 constexpr double kNegligible = 1e-15;
