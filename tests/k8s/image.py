@@ -13,8 +13,11 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+import yaml
+
 from checks import Checks, Failed, expect, run, wait_for
 
+TOP = Path(__file__).resolve().parents[2]
 PROGRAMS = {"outrigger", "outrigger-service", "outrigger-sidecar", "outrigger-participants"}
 UID = 65532
 
@@ -155,11 +158,18 @@ class Suite:
             expect(status == 0, f"exit status {status} after SIGTERM:\n{container.output()}")
 
     def sidecar_runs(self) -> None:
-        arguments = ["outrigger-sidecar", "--http-address", "127.0.0.1", "--http-port", "8080", "--operations-address", "127.0.0.1", "--operations-port", "9901"]
+        arguments = ["outrigger-sidecar", "--http-address", "127.0.0.1", "--http-port", "8080", "--health-address", "127.0.0.1", "--health-port", "9901"]
         with Container(self.image, "sidecar", arguments) as container:
             wait_for("/readyz", 30, lambda: container.get("http://127.0.0.1:9901/readyz") is not None)
             status = container.stop()
             expect(status == 0, f"exit status {status} after SIGTERM:\n{container.output()}")
+
+    def takes_the_charts_settings(self, program: str, file: str) -> None:
+        """The rendered manifests' configuration, which the chart suite keeps equal to the chart's."""
+        data = next(yaml.safe_load_all((TOP / "k8s/configmap.yaml").read_text()))["data"]
+        with Container(self.image, f"config-{file}", [program, "--config", f"/etc/outrigger/{file}", "--check-config"], {file: data[file]}) as container:
+            status = container.ended(30)
+            expect(status == 0, f"exit status {status}:\n{container.output()}")
 
     def main(self) -> int:
         check = self.checks.check
@@ -172,6 +182,8 @@ class Suite:
         for program in sorted(PROGRAMS):
             for flag in ("--help", "--version"):
                 check(f"{program} {flag}", lambda p=program, f=flag: self.answers(p, f))
+        for program, file in (("outrigger-service", "service.yaml"), ("outrigger-sidecar", "sidecar.yaml")):
+            check(f"{program} takes the chart's settings", lambda p=program, f=file: self.takes_the_charts_settings(p, f))
         check("the root is read-only and the service says so", self.root_is_read_only)
         check("the service becomes ready, answers and drains", self.service_runs)
         check("the sidecar becomes ready and drains", self.sidecar_runs)

@@ -78,7 +78,7 @@ app.kubernetes.io/component: service
 {{- $v := .Values.sidecar -}}
 {{- $own := dict
   "http-address" "0.0.0.0" "http-port" (int $v.ports.http)
-  "operations-address" "0.0.0.0" "operations-port" (int $v.ports.health)
+  "health-address" "0.0.0.0" "health-port" (int $v.ports.health)
   "upstream" (printf "127.0.0.1:%d" (int .Values.service.ports.http))
   "admin-socket" "/run/outrigger/admin.sock" "faults-enabled" $v.faults.enabled
   "log-level" $v.logLevel "drain-delay" "0s" "drain-timeout" (printf "%ds" (int $v.drainSeconds)) -}}

@@ -3,6 +3,7 @@
 whether it lives, takes it away. Runs where the groups build and k8s are, in the machine's process namespace."""
 
 import contextlib
+import ctypes
 import fcntl
 import json
 import os
@@ -11,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -20,6 +22,7 @@ from layout import Layout  # noqa: E402
 HERE = Path(__file__).resolve().parent
 START_SECONDS = 300
 NOT_RUNNING = 3  # what LSB init scripts answer
+MS_PRIVATE, MS_REC, MNT_DETACH = 1 << 18, 1 << 14, 2  # <sys/mount.h>
 
 
 def say(text: str) -> None:
@@ -58,18 +61,43 @@ def holder(cluster: Layout) -> int | None:
     return state["pid"] if alive else None
 
 
+def own_root() -> None:
+    """Makes the root folder the root of the mount namespace too, where it is only a chroot so far.
+
+    `kubectl exec` needs it: runc enters a container's mount namespace and is then at that namespace's root, which in a chroot
+    would be the machine's instead of the container's.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def call(function, *arguments) -> None:
+        if function(*arguments) != 0:
+            raise OSError(ctypes.get_errno(), function.__name__)
+
+    root = os.open("/", os.O_PATH)
+    with open("/proc/self/ns/mnt") as namespace:
+        os.setns(namespace.fileno(), os.CLONE_NEWNS)  # back to the namespace's root
+    if os.path.samestat(os.stat("/"), os.fstat(root)):
+        return
+    call(libc.mount, b"none", b"/", None, ctypes.c_ulong(MS_REC | MS_PRIVATE), None)
+    os.fchdir(root)
+    call(libc.pivot_root, b".", b".")
+    call(libc.umount2, b".", MNT_DETACH)
+    os.chdir("/")
+
+
 def make_holder(cluster: Layout) -> int:
     """Forks the first process of new namespaces. It goes on only when its identity is on disk, so that `stop` always finds it."""
     told_r, told_w = os.pipe()
     go_r, go_w = os.pipe()
     child = os.fork()
     if child == 0:
-        with contextlib.suppress(BaseException):
+        try:
             os.setsid()
             null, log = os.open("/dev/null", os.O_RDONLY), os.open(cluster.logs / "node.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             for source, target in ((null, 0), (log, 1), (log, 2)):
                 os.dup2(source, target)
             os.unshare(os.CLONE_NEWNS | os.CLONE_NEWNET | os.CLONE_NEWPID | os.CLONE_NEWUTS)
+            own_root()
             first = os.fork()
             if first == 0:
                 os.close(go_w)
@@ -79,12 +107,16 @@ def make_holder(cluster: Layout) -> int:
                 os._exit(1)
             os.write(told_w, str(first).encode())
             os._exit(0)
-        os._exit(1)
+        except BaseException:  # noqa: BLE001 the forked copy must end here, whatever happens
+            traceback.print_exc()
+        finally:
+            os._exit(1)
     os.close(told_w)
     os.close(go_r)
     pid = int(os.read(told_r, 32) or 0)
     os.waitpid(child, 0)
     if not pid:
+        tail(cluster.logs / "node.log")
         die("cannot make mount, network and process namespaces", "the cluster needs root, with CAP_SYS_ADMIN and CAP_NET_ADMIN")
     new = cluster.state.with_suffix(".new")
     new.write_text(json.dumps({"pid": pid, "start_ticks": start_ticks(pid), "boot_id": boot_id()}))

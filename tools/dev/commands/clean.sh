@@ -5,14 +5,14 @@
 #
 #   --build  the folder build/ of this checkout (default)
 #   --root   the private Debian root; refused while something is mounted in it or runs in it
-#   --all    both, and every cache (compiler cache, Maven, Go, built binaries)
+#   --all    both, and every cache (compiler cache, Maven, Go, built binaries, image layers)
 
 dev_clean() {
   case ${1:---build} in
     --build) rm -rf --one-file-system "$dev_repo/build" ;;
     --root) remove_root ;;
     --all) rm -rf --one-file-system "$dev_repo/build"; remove_root
-      local d; for d in home m2 go ccache gobuild bin kafka-jars kafka; do
+      local d; for d in home m2 go ccache gobuild bin kafka-jars kafka cluster containers; do
         [ ! -d "$dev_cache/$d" ] || { chmod -R u+w "$dev_cache/$d"; rm -rf --one-file-system "${dev_cache:?}/$d"; }
       done ;;
     *) usage_error "clean: unknown option $1" "--build, --root or --all" ;;
