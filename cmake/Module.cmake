@@ -66,6 +66,7 @@ function(outrigger_fuzzer name)
   _outrigger_common(${name} ${ARGN})
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
+  add_dependencies(fuzzers ${name})
 endfunction()
 
 # add_modules(DIR…): the subfolders, in the order of their dependencies; one that is not there yet is skipped.

@@ -131,7 +131,9 @@ ResponseParser::Event ResponseParser::feed(std::string_view bytes) {
     return Event::kComplete;
   }
   if (error != HPE_OK) {
-    return bad(llhttp_get_error_reason(&parser_));
+    // llhttp gives no reason for what a callback refused; ours is in why_ then.
+    const char* const reason = llhttp_get_error_reason(&parser_);
+    return bad(reason != nullptr ? reason : "the answer is not HTTP/1.1");
   }
   if (raw_bytes_ > (std::size_t{64} << 10U) + limits_.max_head_bytes + 16 * response_.body.size()) {
     return bad("the chunks of the answer carry too little");

@@ -275,6 +275,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadAnswer{"ObsFold", "HTTP/1.1 200 OK\r\nX: a\r\n b\r\n\r\n"},
                     BadAnswer{"BodyTooLong", "HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n"},
                     BadAnswer{"ChunksTooLong", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n65\r\n" + std::string(101, 'x')},
+                    BadAnswer{"BodyTooLongWithoutLength", "HTTP/1.1 200 OK\r\n\r\n" + std::string(101, 'x')},
                     BadAnswer{"EndlessHead", "HTTP/1.1 200 OK\r\nX: " + std::string(1'001, 'x')},
                     BadAnswer{"TooManyFields", "HTTP/1.1 200 OK\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\nA:\r\n"},
                     BadAnswer{"SwitchingProtocols", "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"}),
