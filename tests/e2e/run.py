@@ -53,6 +53,8 @@ def tests_of(suite):
 
 def main():
     wanted = re.compile(sys.argv[1] if len(sys.argv) > 1 else "")
+    if strays := sorted(HERE.glob("test_*.py")):
+        sys.exit(f"{strays[0].name}: name it NAME_test.py, or it is never run")
     loader = unittest.TestLoader()
     found = list(tests_of(loader.discover(str(HERE), pattern="*_test.py")))
     chosen = [test for test in found if wanted.search(test.id())]
