@@ -149,7 +149,7 @@ def keep_serving(stack):
                                     ("sidecar: readiness, metrics", f"{sidecar}/readyz  {sidecar}/metrics"), ("logs", shown(stack.logs)), ("data", shown(stack.data))])
     print(textwrap.indent(textwrap.dedent(f"""
         Try, in another terminal:
-          curl -i '{api}/v1/orders?wait=5s' -H 'Idempotency-Key: mine-1' -d '{order}'
+          curl -i '{api}/v1/orders?wait=5s' -H 'Idempotency-Key: mine-1' -H 'Content-Type: application/json' -d '{order}'
           curl '{api}/v1/orders/O-MINE'
           curl '{api}/v1/sagas?status=COMPENSATED&limit=3'
           curl '{api}/api/query?q=C-1001'
