@@ -23,13 +23,13 @@ struct HeaderView {
 /// A request as a loop handler sees it: views into the connection's buffer, valid until the handler returns.
 struct RequestView {
   Method method = Method::kGet;
-  std::string_view target;                        ///< as received
-  std::string_view path;                          ///< percent-decoded once; matched by the router
-  std::string_view query;                         ///< raw, without '?'
+  std::string_view target;  ///< as received
+  std::string_view path;    ///< percent-decoded once; matched by the router
+  std::string_view query;   ///< raw, without '?'
   std::span<const HeaderView> headers;
   std::string_view body;
-  std::span<const HeaderView> path_parameters;    ///< ":name" of the route and its decoded value
-  std::string_view peer_address;                  ///< "127.0.0.1:43210", from the socket, never from a header
+  std::span<const HeaderView> path_parameters;  ///< ":name" of the route and its decoded value
+  std::string_view peer_address;                ///< "127.0.0.1:43210", from the socket, never from a header
 
   /// First value of a header; nothing when it is absent.
   [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const;

@@ -12,13 +12,15 @@ inline constexpr telemetry::MetricInfo kDuration{"outrigger_http_request_duratio
                                                  "Time from the complete request to its answer being handed to the socket, by listener and route."};
 inline constexpr telemetry::MetricInfo kConnections{"outrigger_http_connections", "Open connections by listener."};
 inline constexpr telemetry::MetricInfo kInFlight{"outrigger_http_requests_in_flight", "Requests that wait for their deferred answer, by listener."};
-inline constexpr telemetry::MetricInfo kLimitReached{"outrigger_http_limit_reached_total", "How often a limit of the listener was reached, by limit."};
+inline constexpr telemetry::MetricInfo kLimitReached{"outrigger_http_limit_reached_total",
+                                                     "How often a limit of the listener was reached, by limit."};
 inline constexpr telemetry::MetricInfo kHandlerErrors{"outrigger_http_handler_errors_total",
                                                       "Handlers that threw, or whose answer could not be sent; the client got 500."};
 
 inline constexpr telemetry::MetricInfo kUpstreamRequests{"outrigger_http_upstream_requests_total",
                                                          "Requests to the upstream by result: answered, or why there is no answer."};
-inline constexpr telemetry::MetricInfo kUpstreamConnections{"outrigger_http_upstream_connections", "Connections to the upstream, kept ones included."};
+inline constexpr telemetry::MetricInfo kUpstreamConnections{"outrigger_http_upstream_connections",
+                                                            "Connections to the upstream, kept ones included."};
 inline constexpr telemetry::MetricInfo kUpstreamWaiting{"outrigger_http_upstream_waiting", "Requests that wait for a connection to the upstream."};
 inline constexpr telemetry::MetricInfo kUpstreamResent{"outrigger_http_upstream_resent_total",
                                                        "Requests that met a dead kept connection before a byte was sent, and went out on another."};

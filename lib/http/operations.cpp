@@ -38,9 +38,8 @@ Router make_operations_router(const telemetry::Registry& registry, HealthChecks 
       answer_checks(endpoint, shared->liveness, request, response);
     });
   }
-  router.handle(Method::kGet, "/readyz", [shared](const RequestView& request, Response& response) {
-    answer_checks("readyz", shared->readiness, request, response);
-  });
+  router.handle(Method::kGet, "/readyz",
+                [shared](const RequestView& request, Response& response) { answer_checks("readyz", shared->readiness, request, response); });
   router.handle(Method::kGet, "/metrics", [&registry](const RequestView& request, Response& response) {
     const auto format = telemetry::negotiate(request.header("accept").value_or(""));
     response.headers.emplace_back("Content-Type", telemetry::content_type(format));

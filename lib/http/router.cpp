@@ -100,7 +100,8 @@ Route& Router::Node::add(Method method, std::string_view pattern) {
 }
 
 // Literal before parameter before rest, with backtracking: the depth is that of the patterns, not of the path.
-const Router::Node* Router::Node::find(Method method, std::string_view path, std::vector<std::string_view>& values, const Node*& other_methods) const {
+const Router::Node* Router::Node::find(Method method, std::string_view path, std::vector<std::string_view>& values,
+                                       const Node*& other_methods) const {
   const auto slash = path.find('/');
   const auto segment = path.substr(0, slash);
   const bool last = slash == std::string_view::npos;

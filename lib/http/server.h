@@ -13,10 +13,10 @@ namespace outrigger::http {
 
 /// Every bound of the server. Each limit that is reached counts in `outrigger_http_limit_reached_total{listener,limit}`.
 struct ServerSettings {
-  std::string name = "main";         ///< label `listener` of the metrics
-  std::string address = "127.0.0.1"; ///< IPv4 or IPv6 literal; "::" listens on both families
-  std::uint16_t port = 0;            ///< 0: any free port, then see Server::port()
-  unsigned loops = 0;                ///< event loops; 0: one a CPU that the cgroup grants
+  std::string name = "main";          ///< label `listener` of the metrics
+  std::string address = "127.0.0.1";  ///< IPv4 or IPv6 literal; "::" listens on both families
+  std::uint16_t port = 0;             ///< 0: any free port, then see Server::port()
+  unsigned loops = 0;                 ///< event loops; 0: one a CPU that the cgroup grants
   std::size_t max_connections = 10'000;
   std::size_t max_body_bytes = 4U << 20U;
   std::size_t max_target_bytes = 8U << 10U;

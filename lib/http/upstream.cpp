@@ -31,7 +31,8 @@ Result<void> Upstream::start() {
   std::error_code error;
   const auto address = asio::ip::make_address(settings.address, error);
   if (error || settings.port == 0) {
-    return fail(ErrorCode::kInvalidArgument, std::format("'{}' port {} is no address: give an IP literal such as 127.0.0.1 and a port", settings.address, settings.port));
+    return fail(ErrorCode::kInvalidArgument,
+                std::format("'{}' port {} is no address: give an IP literal such as 127.0.0.1 and a port", settings.address, settings.port));
   }
   for (unsigned i = 0; i < std::max(1U, settings.loops); ++i) {
     state_->loops.push_back(std::make_unique<internal::UpstreamLoop>(settings, asio::ip::tcp::endpoint(address, settings.port), state_->registry));

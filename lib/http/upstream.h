@@ -20,9 +20,9 @@ struct UpstreamSettings {
   std::string name = "app";           ///< label `upstream` of the metrics
   std::string address = "127.0.0.1";  ///< IPv4 or IPv6 literal
   std::uint16_t port = 0;
-  unsigned loops = 1;                 ///< threads; connections and queue are split among them
+  unsigned loops = 1;  ///< threads; connections and queue are split among them
   std::size_t max_connections = 128;
-  std::size_t max_waiting = 1'024;    ///< requests that wait for a connection
+  std::size_t max_waiting = 1'024;  ///< requests that wait for a connection
   std::size_t max_body_bytes = 16U << 20U;
   std::size_t max_head_bytes = 64U << 10U;
   std::size_t max_header_fields = 200;

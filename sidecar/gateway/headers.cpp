@@ -7,8 +7,8 @@
 namespace outrigger::gateway {
 namespace {
 
-constexpr std::array<std::string_view, 8> kHopByHop{"connection", "keep-alive", "proxy-connection", "proxy-authenticate", "te", "trailer",
-                                                    "transfer-encoding", "upgrade"};
+constexpr std::array<std::string_view, 8> kHopByHop{"connection", "keep-alive", "proxy-connection",  "proxy-authenticate",
+                                                    "te",         "trailer",    "transfer-encoding", "upgrade"};
 
 std::string_view trim(std::string_view text) {
   const auto begin = text.find_first_not_of(" \t");
@@ -36,7 +36,8 @@ std::string_view host_of(std::string_view peer) {
 
 /// Appends to the last field of a list, which may be spread over several.
 void append_to_list(Headers& headers, std::string_view name, std::string_view value) {
-  const auto last = std::find_if(headers.rbegin(), headers.rend(), [name](const auto& header) { return http::equal_ignoring_case(header.first, name); });
+  const auto last =
+      std::find_if(headers.rbegin(), headers.rend(), [name](const auto& header) { return http::equal_ignoring_case(header.first, name); });
   if (last == headers.rend()) {
     headers.emplace_back(name, value);
   } else {

@@ -59,15 +59,16 @@ struct Proxy::State : std::enable_shared_from_this<State> {
     const auto received = std::chrono::steady_clock::now();
     const auto parent = telemetry::parse_traceparent(request.header("traceparent").value_or(""));
     const auto trace = parent ? parent->child() : telemetry::new_trace();
-    auto passage = std::make_shared<Passage>(Passage{.request = {.method = request.method,
-                                                                 .target = target_for_upstream(request.target).origin_form,
-                                                                 .headers = headers_for_upstream(request, settings.via, trace.traceparent(), parent.has_value()),
-                                                                 .body = {},
-                                                                 .deadline = received + settings.deadline},
-                                                     .responder = std::move(responder),
-                                                     .decision = faults ? faults(request) : fault::Decision{},
-                                                     .trace_id = trace.trace_id,
-                                                     .received = received});
+    auto passage =
+        std::make_shared<Passage>(Passage{.request = {.method = request.method,
+                                                      .target = target_for_upstream(request.target).origin_form,
+                                                      .headers = headers_for_upstream(request, settings.via, trace.traceparent(), parent.has_value()),
+                                                      .body = {},
+                                                      .deadline = received + settings.deadline},
+                                          .responder = std::move(responder),
+                                          .decision = faults ? faults(request) : fault::Decision{},
+                                          .trace_id = trace.trace_id,
+                                          .received = received});
     passage->request.body = std::move(request.body);
     if (!passage->decision.delay) {
       pass_on(passage);
@@ -113,7 +114,8 @@ struct Proxy::State : std::enable_shared_from_this<State> {
 
   void answer(Passage& passage, http::Response response) {
     const bool is_injected = !passage.decision.is_none();
-    registry.counter(metrics::kRequests, {{"code", std::to_string(response.status)}, {"fault", is_injected ? passage.decision.faults : "none"}}).add();
+    registry.counter(metrics::kRequests, {{"code", std::to_string(response.status)}, {"fault", is_injected ? passage.decision.faults : "none"}})
+        .add();
     (is_injected ? injected_duration : duration).observe(std::chrono::steady_clock::now() - passage.received);
     passage.responder.send(std::move(response));
   }
@@ -125,7 +127,8 @@ Proxy::Proxy(ProxySettings settings, http::Upstream& upstream, FaultPoint faults
 Proxy::~Proxy() = default;
 
 void Proxy::add_to(http::Router& router) {
-  router.defer_unmatched([state = state_](http::Request request, http::Responder responder) { state->receive(std::move(request), std::move(responder)); });
+  router.defer_unmatched(
+      [state = state_](http::Request request, http::Responder responder) { state->receive(std::move(request), std::move(responder)); });
 }
 
 }  // namespace outrigger::gateway

@@ -13,8 +13,8 @@
 namespace outrigger::gateway {
 
 struct ProxySettings {
-  std::string via = "outrigger";                  ///< name in the header Via
-  std::chrono::milliseconds deadline{60'000};     ///< for the application's whole answer; longer than any `?wait=` it offers
+  std::string via = "outrigger";               ///< name in the header Via
+  std::chrono::milliseconds deadline{60'000};  ///< for the application's whole answer; longer than any `?wait=` it offers
 };
 
 /// What to do to a request right before the upstream call; called once a request, on the I/O loop.

@@ -14,7 +14,10 @@ constexpr int kReadsPerTurn = 4;
 }  // namespace
 
 Connection::Connection(Loop& loop, asio::ip::tcp::socket socket, std::string peer_address)
-    : loop_(loop), socket_(std::move(socket)), peer_address_(std::move(peer_address)), last_activity_(std::chrono::steady_clock::now()),
+    : loop_(loop),
+      socket_(std::move(socket)),
+      peer_address_(std::move(peer_address)),
+      last_activity_(std::chrono::steady_clock::now()),
       receive_began_(last_activity_) {}
 
 void Connection::start() {
@@ -22,9 +25,7 @@ void Connection::start() {
   wait_readable();
 }
 
-bool Connection::takes_requests() const {
-  return !is_closed_ && pending_.size() < kMaxPipelined && (!output_ || output_->bytes() < kMaxOutputBytes);
-}
+bool Connection::takes_requests() const { return !is_closed_ && pending_.size() < kMaxPipelined && (!output_ || output_->bytes() < kMaxOutputBytes); }
 
 bool Connection::takes_input() const { return takes_requests() && !input_has_ended_ && leftover_.empty() && discarded_ < kMaxDiscardBytes; }
 

@@ -77,7 +77,7 @@ class Connection final : public DeadlineEntry, public std::enable_shared_from_th
   std::string leftover_;  // received, but not to be parsed before earlier requests are answered
 
   Time last_activity_;
-  Time receive_began_;    // of the head, then of the body
+  Time receive_began_;  // of the head, then of the body
   Time body_byte_at_{};
   Time write_began_{};
   std::size_t written_ = 0;    // since write_began_
@@ -88,10 +88,10 @@ class Connection final : public DeadlineEntry, public std::enable_shared_from_th
   bool is_waiting_writable_ = false;
   bool has_served_ = false;
   bool is_draining_ = false;
-  bool input_has_ended_ = false;      // the client has closed its side
+  bool input_has_ended_ = false;  // the client has closed its side
   bool continue_is_due_ = false;
-  bool closes_after_answers_ = false; // no further request is read
-  bool has_unread_input_ = false;     // closing now would reset the connection and lose the answer
+  bool closes_after_answers_ = false;  // no further request is read
+  bool has_unread_input_ = false;      // closing now would reset the connection and lose the answer
   bool is_lingering_ = false;
   bool is_closed_ = false;
 };

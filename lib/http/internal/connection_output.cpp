@@ -189,14 +189,16 @@ DeadlineEntry::Time Connection::receive_deadline() const {
     return receive_began_ + settings.head_deadline;
   }
   using Seconds = std::chrono::duration<double>;
-  const Seconds earned(static_cast<double>(parser_->body_bytes()) / static_cast<double>(std::max<std::size_t>(settings.min_body_bytes_per_second, 1)));
+  const Seconds earned(static_cast<double>(parser_->body_bytes()) /
+                       static_cast<double>(std::max<std::size_t>(settings.min_body_bytes_per_second, 1)));
   const auto rate = receive_began_ + std::chrono::seconds(1) + std::chrono::duration_cast<std::chrono::steady_clock::duration>(earned);
   return std::min(rate, body_byte_at_ + settings.body_idle);
 }
 
 DeadlineEntry::Time Connection::write_deadline() const {
   const auto& settings = loop_.settings();
-  const std::chrono::duration<double> earned(static_cast<double>(written_) / static_cast<double>(std::max<std::size_t>(settings.min_body_bytes_per_second, 1)));
+  const std::chrono::duration<double> earned(static_cast<double>(written_) /
+                                             static_cast<double>(std::max<std::size_t>(settings.min_body_bytes_per_second, 1)));
   return write_began_ + settings.write_deadline + std::chrono::duration_cast<std::chrono::steady_clock::duration>(earned);
 }
 

@@ -44,8 +44,7 @@ Result<SocketAddress> parse(const std::string& address) {
 std::unexpected<Error> bind_error(int error, const std::string& where) {
   const std::string reason = std::generic_category().message(error);
   switch (error) {
-    case EADDRINUSE:
-      return fail(ErrorCode::kUnavailable, "another socket listens there: choose another port, or end the process that has it", where);
+    case EADDRINUSE: return fail(ErrorCode::kUnavailable, "another socket listens there: choose another port, or end the process that has it", where);
     case EADDRNOTAVAIL: return fail(ErrorCode::kInvalidArgument, "this host has no such address", where);
     case EACCES: return fail(ErrorCode::kPermissionDenied, "binding a port below 1024 needs CAP_NET_BIND_SERVICE", where);
     case EMFILE:

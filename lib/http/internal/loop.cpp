@@ -230,8 +230,7 @@ void Loop::take_in(int socket, const sockaddr_storage& peer) {
 
 void Loop::refuse_connection(int socket) {
   metrics_.limit_reached("connections");
-  constexpr std::string_view kAnswer =
-      "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+  constexpr std::string_view kAnswer = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
   // Best effort: the kernel's buffer of a new connection takes it, and nobody waits for a client that is too many.
   [[maybe_unused]] const auto sent = ::send(socket, kAnswer.data(), kAnswer.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   ::shutdown(socket, SHUT_WR);

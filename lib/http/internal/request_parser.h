@@ -27,6 +27,8 @@ struct Refusal {
   std::string_view limit;
 };
 
+inline constexpr Refusal kBodyTooLarge{413, "the request's body is larger than this server reads", "body_bytes"};
+
 /// Turns the bytes of one request after the other into a RequestView: llhttp in strict mode, and on top of it what
 /// RFC 9112 leaves to the server and attackers use. No sockets, no clock: the fuzzer feeds it directly. Not thread-safe.
 ///

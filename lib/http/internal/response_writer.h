@@ -12,9 +12,9 @@ namespace outrigger::http::internal {
 [[nodiscard]] std::string format_date(std::time_t now);
 
 struct WriteOptions {
-  std::string_view date;         ///< of now
-  bool close = false;            ///< the connection ends with this answer
-  bool is_head = false;          ///< the request was HEAD: no body goes out
+  std::string_view date;             ///< of now
+  bool close = false;                ///< the connection ends with this answer
+  bool is_head = false;              ///< the request was HEAD: no body goes out
   bool announce_keep_alive = false;  ///< the client is HTTP/1.0 and asked for it
 };
 

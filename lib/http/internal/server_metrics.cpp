@@ -14,8 +14,7 @@ ServerMetrics::ServerMetrics(telemetry::Registry& registry, std::string listener
 void ServerMetrics::answered(std::string_view route, int status, std::chrono::steady_clock::duration duration) {
   auto found = routes_.find(route);
   if (found == routes_.end()) {
-    auto& histogram =
-        registry_.histogram(metrics::kDuration, telemetry::kLatencySeconds, {{"listener", listener_}, {"route", std::string(route)}});
+    auto& histogram = registry_.histogram(metrics::kDuration, telemetry::kLatencySeconds, {{"listener", listener_}, {"route", std::string(route)}});
     found = routes_.emplace(route, Route{&histogram, {}}).first;
   }
   auto& counter = found->second.by_status[status];

@@ -82,7 +82,8 @@ void UpstreamLoop::stop() {
 }
 
 void UpstreamLoop::send(UpstreamRequest request, Upstream::Callback callback) {
-  mailbox_->run_or_post([this, request = std::move(request), callback = std::move(callback)]() mutable { accept(std::move(request), std::move(callback)); });
+  mailbox_->run_or_post(
+      [this, request = std::move(request), callback = std::move(callback)]() mutable { accept(std::move(request), std::move(callback)); });
 }
 
 void UpstreamLoop::run_after(std::chrono::nanoseconds delay, Mailbox::Task task) {

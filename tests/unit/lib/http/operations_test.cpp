@@ -11,7 +11,14 @@ Response get(const Router& router, std::string_view path, std::string_view query
   const auto match = router.match(Method::kGet, path);
   EXPECT_NE(match.loop, nullptr) << path;
   if (match.loop != nullptr) {
-    (*match.loop)({.method = Method::kGet, .target = {}, .path = path, .query = query, .headers = headers, .body = {}, .path_parameters = {}, .peer_address = {}},
+    (*match.loop)({.method = Method::kGet,
+                   .target = {},
+                   .path = path,
+                   .query = query,
+                   .headers = headers,
+                   .body = {},
+                   .path_parameters = {},
+                   .peer_address = {}},
                   response);
   }
   return response;
@@ -21,10 +28,9 @@ TEST(Operations, ReadinessFailsWithTheReasonAndLivenessDoesNot) {
   telemetry::Registry registry;
   bool is_ready = false;
   const auto router = make_operations_router(
-      registry, {.liveness = {}, .readiness = {{"journal", [] { return Result<void>(); }}, {"kafka", [&]() -> Result<void> {
-                                                                                              return is_ready ? Result<void>()
-                                                                                                              : fail(ErrorCode::kUnavailable, "no broker");
-                                                                                            }}}});
+      registry, {.liveness = {},
+                 .readiness = {{"journal", [] { return Result<void>(); }},
+                               {"kafka", [&]() -> Result<void> { return is_ready ? Result<void>() : fail(ErrorCode::kUnavailable, "no broker"); }}}});
   const auto not_ready = get(router, "/readyz");
   EXPECT_EQ(not_ready.status, 503);
   EXPECT_EQ(not_ready.body, "[+]journal ok\n[-]kafka failed: no broker\nreadyz check failed\n");

@@ -20,9 +20,8 @@ class ServerTest : public testing::Test {
     router.handle(Method::kPost, "/echo", [](const RequestView& request, Response& response) { response.body = request.body; });
     router.handle(Method::kGet, "/big", [](const RequestView&, Response& response) { response.body.assign(8U << 20U, 'x'); });
     router.handle(Method::kGet, "/throws", [](const RequestView&, Response&) { throw std::runtime_error("secret text"); });
-    router.handle(Method::kGet, "/splits", [](const RequestView&, Response& response) {
-      response.headers.emplace_back("X-Input", "a\r\nSet-Cookie: z");
-    });
+    router.handle(Method::kGet, "/splits",
+                  [](const RequestView&, Response& response) { response.headers.emplace_back("X-Input", "a\r\nSet-Cookie: z"); });
     router.defer(Method::kGet, "/later/:name", [this](Request request, Responder responder) {
       const std::lock_guard lock(mutex);
       waiting.emplace_back(std::move(request), std::move(responder));
@@ -53,8 +52,9 @@ class ServerTest : public testing::Test {
   }
 
   double limit_count(const std::string& limit) {
-    return static_cast<double>(registry.counter({"outrigger_http_limit_reached_total", "How often a limit of the listener was reached, by limit."},
-                                                {{"listener", "test"}, {"limit", limit}})
+    return static_cast<double>(registry
+                                   .counter({"outrigger_http_limit_reached_total", "How often a limit of the listener was reached, by limit."},
+                                            {{"listener", "test"}, {"limit", limit}})
                                    .value());
   }
 
@@ -117,7 +117,8 @@ TEST_F(ServerTest, ServesHeadWithTheLengthAndNoBody) {
 TEST_F(ServerTest, ReadsChunkedBodiesInAnyPieces) {
   start();
   auto client = connect();
-  for (const char c : std::string_view("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\nTrailer: x\r\n\r\n")) {
+  for (const char c :
+       std::string_view("POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\nTrailer: x\r\n\r\n")) {
     ASSERT_TRUE(client.send({&c, 1}));
   }
   EXPECT_EQ(body_of(client.read_answer()), "abcde");
@@ -170,8 +171,7 @@ TEST_F(ServerTest, UnknownPathIs404AndWrongMethod405WithAllow) {
 TEST_F(ServerTest, PipelinedAnswersKeepTheOrderOfTheRequests) {
   start();
   auto client = connect();
-  client.send(
-      "GET /later/first HTTP/1.1\r\nHost: a\r\n\r\nGET /later/second HTTP/1.1\r\nHost: a\r\n\r\nGET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
+  client.send("GET /later/first HTTP/1.1\r\nHost: a\r\n\r\nGET /later/second HTTP/1.1\r\nHost: a\r\n\r\nGET /hello HTTP/1.1\r\nHost: a\r\n\r\n");
   ASSERT_TRUE(eventually_waiting(2));
   EXPECT_EQ(server->stats().requests_in_flight, 2U);
   answer(1, "second");

@@ -27,7 +27,11 @@ class UpstreamTest : public testing::Test {
   std::future<Result<Response>> send(Method method, std::string target, std::string body = {}, milliseconds time = milliseconds(5'000)) {
     std::promise<Result<Response>> promise;
     auto future = promise.get_future();
-    upstream->send({.method = method, .target = std::move(target), .headers = {{"Host", "a"}}, .body = std::move(body), .deadline = std::chrono::steady_clock::now() + time},
+    upstream->send({.method = method,
+                    .target = std::move(target),
+                    .headers = {{"Host", "a"}},
+                    .body = std::move(body),
+                    .deadline = std::chrono::steady_clock::now() + time},
                    [promise = std::move(promise)](Result<Response> result) mutable { promise.set_value(std::move(result)); });
     return future;
   }
@@ -221,7 +225,9 @@ TEST_F(UpstreamTest, AnInterimAnswerIsNotTheAnswer) {
   auto result = send(Method::kGet, "/");
   auto connection = server.accept();
   connection.read_request();
-  connection.send("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nX: y\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nTrailer: t\r\n\r\n");
+  connection.send(
+      "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nX: y\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nTrailer: "
+      "t\r\n\r\n");
   const auto answer = result.get();
   ASSERT_TRUE(answer) << answer.error().to_string();
   EXPECT_EQ(answer->body, "ok");

@@ -22,8 +22,8 @@ http::Request request_with(Headers headers) {
 }
 
 TEST(HopByHop, RemovesWhatConnectionNamesAndTheKnownOnes) {
-  Headers headers{{"Connection", "close, X-Mine ,"}, {"X-Mine", "1"}, {"Keep-Alive", "timeout=5"}, {"TE", "trailers"}, {"Upgrade", "x"},
-                  {"Transfer-Encoding", "chunked"}, {"Trailer", "x"}, {"Proxy-Connection", "close"}, {"X-Yours", "2"}};
+  Headers headers{{"Connection", "close, X-Mine ,"}, {"X-Mine", "1"},  {"Keep-Alive", "timeout=5"},   {"TE", "trailers"}, {"Upgrade", "x"},
+                  {"Transfer-Encoding", "chunked"},  {"Trailer", "x"}, {"Proxy-Connection", "close"}, {"X-Yours", "2"}};
   remove_hop_by_hop(headers);
   EXPECT_THAT(headers, ElementsAre(Pair("X-Yours", "2")));
 }
@@ -43,8 +43,8 @@ TEST(ForUpstream, KeepsHostAndSaysWhoAsked) {
 
 TEST(ForUpstream, AppendsToWhatEarlierProxiesSaid) {
   const auto headers = headers_for_upstream(
-      request_with({{"Host", "a"}, {"x-forwarded-for", "1.1.1.1"}, {"X-Forwarded-Proto", "https"}, {"X-Forwarded-Host", "b"}, {"Via", "1.1 edge"}}), "outrigger",
-      kTrace, true);
+      request_with({{"Host", "a"}, {"x-forwarded-for", "1.1.1.1"}, {"X-Forwarded-Proto", "https"}, {"X-Forwarded-Host", "b"}, {"Via", "1.1 edge"}}),
+      "outrigger", kTrace, true);
   EXPECT_THAT(headers, Contains(Pair("x-forwarded-for", "1.1.1.1, 10.0.0.9")));
   EXPECT_THAT(headers, Contains(Pair("X-Forwarded-Proto", "https")));
   EXPECT_THAT(headers, Contains(Pair("X-Forwarded-Host", "b")));
@@ -52,7 +52,8 @@ TEST(ForUpstream, AppendsToWhatEarlierProxiesSaid) {
 }
 
 TEST(ForUpstream, AClientCannotHaveForwardedForRemoved) {
-  const auto headers = headers_for_upstream(request_with({{"Host", "a"}, {"Connection", "X-Forwarded-For"}, {"X-Forwarded-For", "6.6.6.6"}}), "outrigger", kTrace, true);
+  const auto headers = headers_for_upstream(request_with({{"Host", "a"}, {"Connection", "X-Forwarded-For"}, {"X-Forwarded-For", "6.6.6.6"}}),
+                                            "outrigger", kTrace, true);
   EXPECT_THAT(headers, Contains(Pair("X-Forwarded-For", "10.0.0.9")));
 }
 
@@ -64,7 +65,8 @@ TEST(ForUpstream, WritesIpv6PeersWithoutBrackets) {
 
 TEST(ForUpstream, DropsLengthExpectationAndAForeignTraceState) {
   const auto headers = headers_for_upstream(
-      request_with({{"Host", "a"}, {"Content-Length", "3"}, {"Expect", "100-continue"}, {"traceparent", "broken"}, {"tracestate", "a=b"}}), "outrigger", kTrace, false);
+      request_with({{"Host", "a"}, {"Content-Length", "3"}, {"Expect", "100-continue"}, {"traceparent", "broken"}, {"tracestate", "a=b"}}),
+      "outrigger", kTrace, false);
   EXPECT_THAT(headers, Not(Contains(Pair("Content-Length", testing::_))));
   EXPECT_THAT(headers, Not(Contains(Pair("Expect", testing::_))));
   EXPECT_THAT(headers, Not(Contains(Pair("tracestate", testing::_))));

@@ -20,7 +20,13 @@ class ProxyTest : public testing::Test {
   void start(std::uint16_t application_port) {
     upstream.emplace(http::UpstreamSettings{.port = application_port, .max_body_bytes = 1'000}, registry);
     ASSERT_TRUE(upstream->start());
-    proxy.emplace(settings, *upstream, [this](const http::Request&) { const std::lock_guard lock(mutex); return decision; }, registry);
+    proxy.emplace(
+        settings, *upstream,
+        [this](const http::Request&) {
+          const std::lock_guard lock(mutex);
+          return decision;
+        },
+        registry);
     http::Router router;
     proxy->add_to(router);
     server.emplace(http::ServerSettings{.name = "in", .loops = 1}, std::move(router), registry);
@@ -64,7 +70,8 @@ TEST_F(ProxyTest, PassesRequestAndAnswerOn) {
   EXPECT_THAT(request, HasSubstr("\r\nX-Forwarded-For: 127.0.0.1\r\n"));
   EXPECT_THAT(request, testing::ContainsRegex("traceparent: 00-[0-9a-f]+-[0-9a-f]+-01"));
   EXPECT_THAT(request, testing::EndsWith("\r\n\r\nhello"));
-  connection.send("HTTP/1.1 202 Accepted\r\nLocation: /v1/orders/7\r\nTransfer-Encoding: chunked\r\nKeep-Alive: timeout=5\r\n\r\n4\r\ndone\r\n0\r\n\r\n");
+  connection.send(
+      "HTTP/1.1 202 Accepted\r\nLocation: /v1/orders/7\r\nTransfer-Encoding: chunked\r\nKeep-Alive: timeout=5\r\n\r\n4\r\ndone\r\n0\r\n\r\n");
   const auto answer = client.read_answer();
   EXPECT_EQ(status_of(answer), 202);
   EXPECT_EQ(body_of(answer), "done");
