@@ -19,7 +19,7 @@ struct KeyRecord {
   std::uint32_t partition = 0;
   std::string definition;
   std::string key;
-  std::string fingerprint;      ///< SHA-256 (hex) of the payload: the same key with another payload is refused
+  std::string fingerprint;  ///< SHA-256 (hex) of the payload: the same key with another payload is refused
   std::string saga_id;
   WallTime created_at;
 
@@ -47,9 +47,9 @@ struct HistoryRecord {
 struct DeadLetter {
   std::uint32_t partition = 0;
   std::string reason;
-  std::string source;           ///< where it came from, such as "saga.inbox.g1/3@1234"
+  std::string source;  ///< where it came from, such as "saga.inbox.g1/3@1234"
   std::string key;
-  std::string value;            ///< as it came
+  std::string value;  ///< as it came
   std::vector<std::pair<std::string, std::string>> headers{};  ///< as they came
 };
 

@@ -11,7 +11,7 @@ namespace outrigger::journal {
 
 struct EmbeddedSettings {
   std::filesystem::path folder;
-  std::uint32_t partitions = 64;   ///< fixed when the store is made
+  std::uint32_t partitions = 64;  ///< fixed when the store is made
 };
 
 /// The default journal: one synchronous RocksDB write per commit, in a folder of this process alone. All partitions are this

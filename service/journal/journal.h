@@ -31,8 +31,8 @@ struct Assignment {
 /// One record of a partition's durable input (Kafka: the inbox topic). Journals without one never deliver any.
 struct InboxRecord {
   std::uint32_t partition = 0;
-  std::uint64_t session = 0;       ///< of the restore() that this delivery follows; the lane drops records of earlier ones
-  std::int64_t next_position = 0;  ///< the partition's position once this record is processed
+  std::uint64_t session = 0;                          ///< of the restore() that this delivery follows; the lane drops records of earlier ones
+  std::int64_t next_position = 0;                     ///< the partition's position once this record is processed
   std::variant<participant::Reply, DeadLetter> body;  ///< what cannot be decoded is a dead letter, committed like a reply
 };
 
@@ -51,8 +51,8 @@ class Listener {
 /// What restore() found: exactly what was committed.
 struct Restored {
   Assignment assignment;
-  std::uint64_t session = 0;       ///< new with every restore of the partition
-  std::int64_t position = 0;       ///< input is delivered from here on
+  std::uint64_t session = 0;  ///< new with every restore of the partition
+  std::int64_t position = 0;  ///< input is delivered from here on
   std::vector<DefinitionRecord> definitions;
 };
 
@@ -76,15 +76,15 @@ class LaneJournal {
 
 struct ListQuery {
   std::optional<saga::SagaStatus> status = {};
-  std::string definition = {};     ///< empty: all
-  std::string business_key = {};   ///< empty: all; else this one only
-  std::string cursor = {};         ///< `next_cursor` of the page before, or empty
+  std::string definition = {};    ///< empty: all
+  std::string business_key = {};  ///< empty: all; else this one only
+  std::string cursor = {};        ///< `next_cursor` of the page before, or empty
   std::size_t limit = 50;
 };
 
 struct ListPage {
   std::vector<std::shared_ptr<const saga::SagaState>> sagas;  ///< newest first
-  std::string next_cursor;         ///< empty: that was all
+  std::string next_cursor;                                    ///< empty: that was all
 };
 
 /// A journal. start() once, then stop() once. The reading functions are thread-safe and see what is committed in the

@@ -97,7 +97,7 @@ Result<void> RecordStore::each_unfinished(std::uint32_t partition, const std::fu
       return std::unexpected(state.error());
     }
     if (*state == nullptr) {
-      return fail(ErrorCode::kDataLoss, std::format("the store is damaged (saga {} is in an index and not there): restore it from a backup", id));
+      return impl_->damaged(std::format("saga {} is in an index and not there", id));
     }
     visit(**state);
   }
@@ -118,7 +118,8 @@ Result<std::shared_ptr<const saga::SagaState>> RecordStore::load(std::string_vie
   }
   auto state = saga::decode(std::string_view(**value).substr(std::min(keys::kHeadBytes, (*value)->size())));
   if (!state) {
-    return std::unexpected(state.error());
+    return state.error().code == ErrorCode::kDataLoss ? impl_->damaged(std::format("saga {}: {}", saga_id, state.error().message))
+                                                      : std::unexpected(state.error());
   }
   return std::make_shared<const saga::SagaState>(std::move(*state));
 }
@@ -151,7 +152,8 @@ Result<ListPage> RecordStore::list(const ListQuery& query) const {
   if (!query.business_key.empty()) {
     prefixes.push_back(keys::business(query.business_key, {}));
   } else {
-    for (auto status = saga::SagaStatus::kRunning; status <= saga::SagaStatus::kAbandoned; status = static_cast<saga::SagaStatus>(static_cast<int>(status) + 1)) {
+    for (auto status = saga::SagaStatus::kRunning; status <= saga::SagaStatus::kAbandoned;
+         status = static_cast<saga::SagaStatus>(static_cast<int>(status) + 1)) {
       if (!query.status || *query.status == status) {
         prefixes.push_back(keys::listed(status, {}));
       }

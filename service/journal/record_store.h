@@ -23,9 +23,9 @@ namespace outrigger::journal {
 class RecordStore final {
  public:
   struct Settings {
-    std::filesystem::path folder;      ///< made when absent
-    std::uint32_t partitions = 64;     ///< fixed when the store is made, checked on open
-    bool synchronous = true;           ///< fsync of every apply(); a cache may do without
+    std::filesystem::path folder;   ///< made when absent
+    std::uint32_t partitions = 64;  ///< fixed when the store is made, checked on open
+    bool synchronous = true;        ///< fsync of every apply(); a cache may do without
   };
 
   /// Errors: kFailedPrecondition (another process has it open, another partition count, a newer format), kDataLoss (damaged: what
@@ -41,7 +41,7 @@ class RecordStore final {
   /// Forgets a partition: a cache that cannot be trusted.
   [[nodiscard]] Result<void> wipe(std::uint32_t partition);
 
-  [[nodiscard]] Result<std::int64_t> position(std::uint32_t partition) const;                 ///< 0 when never written
+  [[nodiscard]] Result<std::int64_t> position(std::uint32_t partition) const;  ///< 0 when never written
   [[nodiscard]] Result<std::optional<std::string>> note(std::string_view name) const;
   [[nodiscard]] Result<std::vector<DefinitionRecord>> definitions(std::uint32_t partition) const;
   [[nodiscard]] Result<void> each_unfinished(std::uint32_t partition, const std::function<void(const saga::SagaState&)>& visit) const;

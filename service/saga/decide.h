@@ -42,10 +42,10 @@ inline constexpr std::string_view kOperator = "OPERATOR_ACTION";
 }  // namespace history
 
 struct Decision {
-  SagaState state;                              ///< the new state; equal to the old one when `changed` is false
-  std::vector<participant::Command> commands;   ///< to send once the state is durable
-  std::vector<HistoryEvent> history;            ///< what was added to the history
-  bool changed = true;                          ///< false: the event said nothing new (a duplicate, a late answer, an early timer)
+  SagaState state;                             ///< the new state; equal to the old one when `changed` is false
+  std::vector<participant::Command> commands;  ///< to send once the state is durable
+  std::vector<HistoryEvent> history;           ///< what was added to the history
+  bool changed = true;                         ///< false: the event said nothing new (a duplicate, a late answer, an early timer)
 };
 
 /// What a new saga is made of.
@@ -54,7 +54,7 @@ struct NewSaga {
   std::uint32_t partition = 0;
   std::string idempotency_key;
   std::string business_key;
-  std::string input;                            ///< JSON text
+  std::string input;  ///< JSON text
   std::string traceparent;
 };
 

@@ -39,7 +39,8 @@ Result<Catalog> Catalog::load(const std::filesystem::path& folder) {
     const auto added = definition ? catalog.add(std::move(*definition)) : std::unexpected(definition.error());
     if (!added) {
       problems += problems.empty() ? "" : "\n";
-      problems += added.error().code == ErrorCode::kAlreadyExists ? std::format("{}: {}", file.string(), added.error().message) : added.error().message;
+      problems +=
+          added.error().code == ErrorCode::kAlreadyExists ? std::format("{}: {}", file.string(), added.error().message) : added.error().message;
     }
   }
   if (!problems.empty()) {
@@ -54,8 +55,9 @@ Result<void> Catalog::add(Definition definition) {
     if (known->second->hash == definition.hash) {
       return {};
     }
-    return fail(ErrorCode::kAlreadyExists, std::format("version {} of '{}' is defined twice with different content: a definition never changes, raise metadata.version",
-                                                       definition.version, definition.name));
+    return fail(ErrorCode::kAlreadyExists,
+                std::format("version {} of '{}' is defined twice with different content: a definition never changes, raise metadata.version",
+                            definition.version, definition.name));
   }
   const auto version = definition.version;
   versions[version] = std::make_shared<const Definition>(std::move(definition));

@@ -17,26 +17,26 @@ namespace outrigger::saga {
 
 /// How often a command is sent again under the same key, and how long to wait between.
 struct RetryPolicy {
-  std::uint32_t attempts = 5;                      ///< sends in all, the first one included; at least 1
-  std::chrono::milliseconds backoff{200};          ///< before the second send; doubles by `multiplier`
+  std::uint32_t attempts = 5;              ///< sends in all, the first one included; at least 1
+  std::chrono::milliseconds backoff{200};  ///< before the second send; doubles by `multiplier`
   std::chrono::milliseconds max_backoff{10'000};
   double multiplier = 2.0;
 };
 
 struct Compensation {
-  std::string command;                             ///< type of the undo, such as "ReleaseInventory"
-  std::chrono::milliseconds timeout{5'000};        ///< of one attempt
+  std::string command;                       ///< type of the undo, such as "ReleaseInventory"
+  std::chrono::milliseconds timeout{5'000};  ///< of one attempt
   RetryPolicy retry{.attempts = 10};
 };
 
 struct Step {
   std::string name;
-  std::string topic;                               ///< where its commands go, such as "cmd.inventory"
-  std::string command;                             ///< type of the do, such as "ReserveInventory"
-  std::vector<std::string> after;                  ///< steps that must have succeeded before
-  std::chrono::milliseconds timeout{5'000};        ///< of one attempt
+  std::string topic;                         ///< where its commands go, such as "cmd.inventory"
+  std::string command;                       ///< type of the do, such as "ReserveInventory"
+  std::vector<std::string> after;            ///< steps that must have succeeded before
+  std::chrono::milliseconds timeout{5'000};  ///< of one attempt
   RetryPolicy retry;
-  std::optional<Compensation> compensate;          ///< absent: the step leaves nothing to undo
+  std::optional<Compensation> compensate;  ///< absent: the step leaves nothing to undo
 };
 
 /// A saga definition: immutable, named by (name, version) and by the hash of its content.
@@ -64,9 +64,9 @@ struct Definition {
   std::uint32_t version = 1;
   std::string description;
   std::chrono::milliseconds deadline{60'000};
-  std::vector<Step> steps;                         ///< every step comes later than the steps of its `after`
-  std::string hash;                                ///< SHA-256 (hex) of `body`
-  std::string body;                                ///< canonical text, every default spelled out; parses to the same definition
+  std::vector<Step> steps;  ///< every step comes later than the steps of its `after`
+  std::string hash;         ///< SHA-256 (hex) of `body`
+  std::string body;         ///< canonical text, every default spelled out; parses to the same definition
 
   [[nodiscard]] std::optional<std::size_t> index_of(std::string_view step) const;
 };

@@ -26,7 +26,9 @@ bool is_dns_label(std::string_view text) {
 }
 
 bool is_topic(std::string_view text) {
-  const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-'; };
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+  };
   return !text.empty() && text.size() <= 249 && text != "." && text != ".." && std::ranges::all_of(text, allowed);
 }
 
@@ -47,7 +49,8 @@ std::string read_name(yaml::Mapping& from, std::string_view key, bool (*is_valid
 
 milliseconds read_duration(yaml::Mapping& from, std::string_view key, milliseconds fallback) {
   const auto value = from.get_duration(key, fallback);
-  if (const auto* node = from.find(key); node != nullptr && (value < milliseconds(1) || value > kLongest || value % milliseconds(1) != value.zero())) {
+  if (const auto* node = from.find(key);
+      node != nullptr && (value < milliseconds(1) || value > kLongest || value % milliseconds(1) != value.zero())) {
     from.problem(*node, std::format("{}: {} is not possible; use whole milliseconds from 1ms to 30d", key, format_duration(value)));
     return fallback;
   }
@@ -118,8 +121,8 @@ void order_steps(Definition& definition, const std::vector<const yaml::Node*>& n
     for (const auto& before : steps[i].after) {
       if (before == steps[i].name || std::ranges::find(names, before) == names.end()) {
         problems.add(nodes[i]->where(), before == steps[i].name ? std::format("step '{}' comes after itself: remove it from its 'after'", before)
-                                                                : std::format("step '{}': 'after' names the unknown step '{}'; {}", steps[i].name, before,
-                                                                              yaml::suggestion(before, names)));
+                                                                : std::format("step '{}': 'after' names the unknown step '{}'; {}", steps[i].name,
+                                                                              before, yaml::suggestion(before, names)));
         return;
       }
     }
@@ -140,8 +143,9 @@ void order_steps(Definition& definition, const std::vector<const yaml::Node*>& n
       return;
     }
     if (ready.size() > 1) {
-      problems.add(nodes[ready[1]]->where(), std::format("steps '{}' and '{}' could run at the same time; this release runs sequences only: add after: [{}] to '{}'",
-                                                         steps[ready[0]].name, steps[ready[1]].name, steps[ready[0]].name, steps[ready[1]].name));
+      problems.add(nodes[ready[1]]->where(),
+                   std::format("steps '{}' and '{}' could run at the same time; this release runs sequences only: add after: [{}] to '{}'",
+                               steps[ready[0]].name, steps[ready[1]].name, steps[ready[0]].name, steps[ready[1]].name));
       return;
     }
     order.push_back(ready.front());
@@ -149,7 +153,8 @@ void order_steps(Definition& definition, const std::vector<const yaml::Node*>& n
   }
   std::vector<Step> ordered;
   for (const auto i : order) {
-    std::ranges::sort(steps[i].after, {}, [&](const std::string& before) { return std::ranges::find(order, *definition.index_of(before)) - order.begin(); });
+    std::ranges::sort(steps[i].after, {},
+                      [&](const std::string& before) { return std::ranges::find(order, *definition.index_of(before)) - order.begin(); });
     const auto repeated = std::ranges::unique(steps[i].after);
     steps[i].after.erase(repeated.begin(), repeated.end());
   }
@@ -170,12 +175,15 @@ Json to_json(const RetryPolicy& policy) {
 std::string canonical(const Definition& definition) {
   auto steps = Json::array();
   for (const auto& step : definition.steps) {
-    Json json{{"name", step.name},   {"topic", step.topic}, {"command", step.command},        {"after", step.after},
-              {"timeout", format_duration(step.timeout)},   {"retry", to_json(step.retry)}};
+    Json json{{"name", step.name},
+              {"topic", step.topic},
+              {"command", step.command},
+              {"after", step.after},
+              {"timeout", format_duration(step.timeout)},
+              {"retry", to_json(step.retry)}};
     if (step.compensate) {
-      json["compensate"] = {{"command", step.compensate->command},
-                            {"timeout", format_duration(step.compensate->timeout)},
-                            {"retry", to_json(step.compensate->retry)}};
+      json["compensate"] = {
+          {"command", step.compensate->command}, {"timeout", format_duration(step.compensate->timeout)}, {"retry", to_json(step.compensate->retry)}};
     }
     steps.push_back(std::move(json));
   }

@@ -12,10 +12,10 @@
 #include "lib/runtime/ids.h"
 #include "lib/telemetry/log.h"
 #include "lib/telemetry/metrics.h"
+#include "service/saga/internal/engine_gauges.h"
 #include "service/saga/internal/lane.h"
 #include "service/saga/internal/request.h"
 #include "service/saga/internal/waiters.h"
-#include "service/saga/metrics.h"
 
 namespace outrigger::saga {
 namespace {
@@ -39,6 +39,7 @@ class Engine::Impl final : public journal::Listener {
         journal_(journal),
         transport_(transport),
         recorder_(registry),
+        gauges_(registry, settings_.clock),
         waiters_(settings_.max_waiters, [this](std::string_view id) { return get(id); }) {
     if (transport_ == nullptr && !journal_.delivers_commands()) {
       impossible("saga engine", "the journal delivers no commands and there is no transport");
@@ -46,7 +47,6 @@ class Engine::Impl final : public journal::Listener {
     if (journal_.delivers_commands()) {
       transport_ = nullptr;
     }
-    register_gauges(registry);
     for (const auto& definition : catalog_.all()) {
       recorder_.expect(definition->name);
     }
@@ -69,10 +69,7 @@ class Engine::Impl final : public journal::Listener {
                                          std::move(*writer));
       lanes_.push_back(lane);
     }
-    {
-      const std::lock_guard lock(shared_->mutex);
-      shared_->lanes = lanes_;
-    }
+    gauges_.watch(lanes_);
     for (const auto& lane : lanes_) {
       threads_.emplace_back([this, lane] { work(*lane); });
     }
@@ -101,8 +98,7 @@ class Engine::Impl final : public journal::Listener {
     for (const auto& lane : lanes_) {
       lane->give_up();
     }
-    const std::lock_guard lock(shared_->mutex);
-    shared_->lanes.clear();
+    gauges_.watch({});
   }
 
   // Listener.
@@ -113,7 +109,7 @@ class Engine::Impl final : public journal::Listener {
     }
     for (auto& [lane, control] : controls) {
       // Counted before the lane sees it: between the two the engine must not pass for ready.
-      pending_assignments_ += static_cast<std::uint32_t>(control.assigned.size());
+      assigned_ += static_cast<std::uint32_t>(control.assigned.size());
       lane->mailbox().put(std::move(control));
     }
     was_assigned_ = true;
@@ -133,7 +129,8 @@ class Engine::Impl final : public journal::Listener {
     const auto deadline = std::chrono::steady_clock::now() + kRevoke;
     for (auto& each : done) {
       if (each.wait_until(deadline) != std::future_status::ready) {
-        telemetry::log(telemetry::LogLevel::kError, "a lane did not give its partitions back in time; the journal's fence refuses what it still writes");
+        telemetry::log(telemetry::LogLevel::kError,
+                       "a lane did not give its partitions back in time; the journal's fence refuses what it still writes");
       }
     }
   }
@@ -170,7 +167,7 @@ class Engine::Impl final : public journal::Listener {
                                      .callback = std::move(callback)};
     if (!lane_of(partition).mailbox().put(input)) {
       recorder_.queue_full("start");
-      std::get<StartInput>(input).callback(overloaded("starts"));
+      std::get<StartInput>(input).callback(is_stopping_ ? stopping() : overloaded("starts"));
     }
   }
 
@@ -184,10 +181,11 @@ class Engine::Impl final : public journal::Listener {
       callback(stopping());
       return;
     }
-    saga::Request input = ActionInput{.saga_id = std::move(saga_id), .action = std::move(action), .partition = *partition, .callback = std::move(callback)};
+    saga::Request input =
+        ActionInput{.saga_id = std::move(saga_id), .action = std::move(action), .partition = *partition, .callback = std::move(callback)};
     if (!lane_of(*partition).mailbox().put(input)) {
       recorder_.queue_full("start");
-      std::get<ActionInput>(input).callback(overloaded("actions"));
+      std::get<ActionInput>(input).callback(is_stopping_ ? stopping() : overloaded("actions"));
     }
   }
 
@@ -214,8 +212,10 @@ class Engine::Impl final : public journal::Listener {
   [[nodiscard]] Result<journal::ListPage> list(const journal::ListQuery& query) const { return journal_.list(query); }
 
   [[nodiscard]] Result<SagaPointer> find_by_business_key(std::string_view definition, std::string_view business_key) const {
-    auto page = business_key.empty() ? journal::ListPage{}
-                                     : journal_.list({.status = {}, .definition = std::string(definition), .business_key = std::string(business_key), .cursor = {}, .limit = 1});
+    auto page = business_key.empty()
+                    ? journal::ListPage{}
+                    : journal_.list(
+                          {.status = {}, .definition = std::string(definition), .business_key = std::string(business_key), .cursor = {}, .limit = 1});
     if (!page) {
       return std::unexpected(page.error());
     }
@@ -256,50 +256,15 @@ class Engine::Impl final : public journal::Listener {
       }
     }
     const auto now = stats();
-    if (now.partitions_restored < now.partitions_owned || pending_assignments_ > seen_assignments()) {
+    if (now.partitions_restored < now.partitions_owned || assigned_ > seen_assignments()) {
       return fail(ErrorCode::kUnavailable, std::format("restoring: {} of {} partitions are restored", now.partitions_restored, now.partitions_owned));
     }
     return {};
   }
 
-  [[nodiscard]] EngineStats stats() const { return shared_->stats(); }
+  [[nodiscard]] EngineStats stats() const { return gauges_.stats(); }
 
  private:
-  /// Outlives the engine in the gauges that read it.
-  struct Shared {
-    mutable std::mutex mutex;
-    std::vector<std::shared_ptr<Lane>> lanes;
-
-    [[nodiscard]] EngineStats stats() const {
-      const std::lock_guard lock(mutex);
-      EngineStats sum;
-      for (const auto& lane : lanes) {
-        const auto& each = lane->stats();
-        sum.partitions_owned += each.partitions_owned;
-        sum.partitions_restored += each.partitions_restored;
-        sum.running += each.running;
-        sum.compensating += each.compensating;
-        sum.stuck += each.stuck;
-        if (const WallTime oldest{std::chrono::milliseconds(each.oldest_ms)}; oldest != WallTime{} && (!sum.oldest_created_at || oldest < *sum.oldest_created_at)) {
-          sum.oldest_created_at = oldest;
-        }
-      }
-      return sum;
-    }
-  };
-
-  void register_gauges(telemetry::Registry& registry) {
-    const auto read = [shared = shared_](double (*value)(const EngineStats&)) { return [shared, value] { return value(shared->stats()); }; };
-    registry.gauge_function(metrics::kActive, read([](const EngineStats& stats) { return static_cast<double>(stats.running); }), {{"status", "RUNNING"}});
-    registry.gauge_function(metrics::kActive, read([](const EngineStats& stats) { return static_cast<double>(stats.compensating); }), {{"status", "COMPENSATING"}});
-    registry.gauge_function(metrics::kActive, read([](const EngineStats& stats) { return static_cast<double>(stats.stuck); }), {{"status", "STUCK"}});
-    registry.gauge_function(metrics::kPartitionsOwned, read([](const EngineStats& stats) { return static_cast<double>(stats.partitions_owned); }));
-    registry.gauge_function(metrics::kOldestAge, [shared = shared_, clock = settings_.clock] {
-      const auto oldest = shared->stats().oldest_created_at;
-      return oldest ? std::max(0.0, std::chrono::duration<double>(clock() - *oldest).count()) : 0.0;
-    });
-  }
-
   void work(Lane& lane) {
     while (!has_stopped_) {
       if (lane.turn()) {
@@ -335,12 +300,12 @@ class Engine::Impl final : public journal::Listener {
   journal::Journal& journal_;
   CommandTransport* transport_;
   Recorder recorder_;
-  std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
+  EngineGauges gauges_;
   std::atomic<bool> is_running_ = false;
   std::atomic<bool> was_assigned_ = false;
   std::atomic<bool> is_stopping_ = false;
   std::atomic<bool> has_stopped_ = false;
-  std::atomic<std::uint32_t> pending_assignments_ = 0;
+  std::atomic<std::uint32_t> assigned_ = 0;  ///< partitions, whether still owned or not
   Waiters waiters_;
   std::vector<std::shared_ptr<Lane>> lanes_;
   std::vector<std::jthread> threads_;
@@ -353,7 +318,9 @@ Engine::~Engine() { impl_->stop(); }
 Result<void> Engine::run() { return impl_->run(); }
 void Engine::stop() { impl_->stop(); }
 void Engine::start(StartRequest request, StartCallback callback) { impl_->start(std::move(request), std::move(callback)); }
-void Engine::act(std::string saga_id, OperatorAction action, SagaCallback callback) { impl_->act(std::move(saga_id), std::move(action), std::move(callback)); }
+void Engine::act(std::string saga_id, OperatorAction action, SagaCallback callback) {
+  impl_->act(std::move(saga_id), std::move(action), std::move(callback));
+}
 Result<SagaPointer> Engine::get(std::string_view saga_id) const { return impl_->get(saga_id); }
 void Engine::wait(std::string saga_id, WaitFor condition, SagaCallback callback) { impl_->wait(std::move(saga_id), condition, std::move(callback)); }
 Result<journal::ListPage> Engine::list(const journal::ListQuery& query) const { return impl_->list(query); }

@@ -36,7 +36,7 @@ struct StartRequest {
 
 struct Started {
   SagaPointer saga;
-  bool created = true;          ///< false: this key had started it before; `saga` is as it stands now
+  bool created = true;  ///< false: this key had started it before; `saga` is as it stands now
 };
 
 /// Called once, on a thread of the engine, or on the caller's before the function returns. Must not block.
@@ -50,11 +50,11 @@ struct WaitFor {
 };
 
 struct EngineSettings {
-  unsigned lanes = 0;                               ///< threads that own partitions; 0: one a CPU, at most 4
-  std::size_t queue_capacity = 1024;                ///< waiting starts and operator actions of a lane
-  std::size_t reply_queue_capacity = 4096;          ///< waiting replies of a lane
-  std::size_t batch_limit = 256;                    ///< inputs of one commit
-  std::size_t max_waiters = 20'000;                 ///< wait() calls at once
+  unsigned lanes = 0;                       ///< threads that own partitions; 0: one a CPU, at most 4
+  std::size_t queue_capacity = 1024;        ///< waiting starts and operator actions of a lane
+  std::size_t reply_queue_capacity = 4096;  ///< waiting replies of a lane
+  std::size_t batch_limit = 256;            ///< inputs of one commit
+  std::size_t max_waiters = 20'000;         ///< wait() calls at once
   std::size_t max_input_bytes = 256 * 1024;
   std::chrono::milliseconds retention = std::chrono::days(7);  ///< finished sagas and their keys are kept so long
   WallClock clock = wall_now;
@@ -66,7 +66,7 @@ struct EngineStats {
   std::uint64_t running = 0;
   std::uint64_t compensating = 0;
   std::uint64_t stuck = 0;
-  std::optional<WallTime> oldest_created_at;        ///< of the sagas that are not finished
+  std::optional<WallTime> oldest_created_at;  ///< of the sagas that are not finished
 };
 
 /// Runs sagas: lanes (one thread each) own partitions, decide by the pure core, and commit to the journal.

@@ -11,7 +11,8 @@ namespace outrigger::saga {
 namespace {
 
 constexpr std::array<std::string_view, 6> kSagaStatuses{"RUNNING", "COMPENSATING", "COMPLETED", "COMPENSATED", "STUCK", "ABANDONED"};
-constexpr std::array<std::string_view, 8> kStepStatuses{"PENDING", "DISPATCHED", "SUCCEEDED", "FAILED", "UNKNOWN", "COMPENSATING", "COMPENSATED", "SKIPPED"};
+constexpr std::array<std::string_view, 8> kStepStatuses{"PENDING", "DISPATCHED",   "SUCCEEDED",   "FAILED",
+                                                        "UNKNOWN", "COMPENSATING", "COMPENSATED", "SKIPPED"};
 constexpr std::array<std::string_view, 5> kOperations{"retry", "skip", "complete", "compensate", "abandon"};
 
 template <class Enum, std::size_t N>

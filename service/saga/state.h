@@ -21,38 +21,38 @@ enum class SagaStatus : std::uint8_t {
 };
 
 enum class StepStatus : std::uint8_t {
-  kPending,       ///< not sent yet
-  kDispatched,    ///< sent, `next_at` is when this attempt times out
+  kPending,     ///< not sent yet
+  kDispatched,  ///< sent, `next_at` is when this attempt times out
   kSucceeded,
   kFailed,        ///< definite: no net effect
   kUnknown,       ///< no answer that settles it; sent again at `next_at`, or to be undone
   kCompensating,  ///< its undo is under way
   kCompensated,
-  kSkipped,       ///< will never run, has nothing to undo, or an operator skipped its undo
+  kSkipped,  ///< will never run, has nothing to undo, or an operator skipped its undo
 };
 
 struct StepState {
   std::string name;
   StepStatus status = StepStatus::kPending;
-  std::uint32_t attempt = 0;                   ///< sends of the do
-  std::uint32_t undo_attempt = 0;              ///< sends of the undo
-  bool undo_waits = false;                     ///< kCompensating: waiting for `next_at` to send again, or stuck
-  std::optional<WallTime> next_at = {};        ///< the step's own timer
-  std::uint64_t completion_sequence = 0;       ///< order in which steps settled as succeeded or unknown; 0: not
-  std::optional<WallTime> started_at = {};     ///< first send of the do
-  std::optional<WallTime> ended_at = {};       ///< when the do settled
-  std::string output = {};                     ///< JSON text of the do, or empty
-  std::string error = {};                      ///< for people
+  std::uint32_t attempt = 0;                ///< sends of the do
+  std::uint32_t undo_attempt = 0;           ///< sends of the undo
+  bool undo_waits = false;                  ///< kCompensating: waiting for `next_at` to send again, or stuck
+  std::optional<WallTime> next_at = {};     ///< the step's own timer
+  std::uint64_t completion_sequence = 0;    ///< order in which steps settled as succeeded or unknown; 0: not
+  std::optional<WallTime> started_at = {};  ///< first send of the do
+  std::optional<WallTime> ended_at = {};    ///< when the do settled
+  std::string output = {};                  ///< JSON text of the do, or empty
+  std::string error = {};                   ///< for people
 
   bool operator==(const StepState&) const = default;
 };
 
 struct HistoryEvent {
-  std::uint64_t sequence = 0;                  ///< from 1, without gaps, per saga
+  std::uint64_t sequence = 0;  ///< from 1, without gaps, per saga
   WallTime at;
-  std::string event;                           ///< such as "STEP_SUCCEEDED"; the names are in decide.h
-  std::string step;                            ///< or empty
-  std::string detail;                          ///< or empty
+  std::string event;   ///< such as "STEP_SUCCEEDED"; the names are in decide.h
+  std::string step;    ///< or empty
+  std::string detail;  ///< or empty
 
   bool operator==(const HistoryEvent&) const = default;
 };
@@ -62,7 +62,7 @@ struct HistoryEvent {
 struct SagaState {
   static constexpr std::size_t kHistoryLimit = 50;
 
-  std::string id;                              ///< "p<partition>-<ulid>"
+  std::string id;  ///< "p<partition>-<ulid>"
   std::uint32_t partition = 0;
   std::string definition;
   std::uint32_t definition_version = 0;
@@ -70,17 +70,17 @@ struct SagaState {
   std::string idempotency_key;
   std::string business_key;
   std::string traceparent;
-  std::string input;                           ///< JSON text
+  std::string input;  ///< JSON text
   SagaStatus status = SagaStatus::kRunning;
-  std::uint64_t version = 0;                   ///< grows by one with every change
+  std::uint64_t version = 0;  ///< grows by one with every change
   WallTime created_at;
   WallTime updated_at;
   WallTime deadline;
-  std::uint64_t completions = 0;               ///< last completion_sequence given
-  std::vector<StepState> steps;                ///< in the order of the definition
-  std::vector<HistoryEvent> history;           ///< the last kHistoryLimit
+  std::uint64_t completions = 0;      ///< last completion_sequence given
+  std::vector<StepState> steps;       ///< in the order of the definition
+  std::vector<HistoryEvent> history;  ///< the last kHistoryLimit
 
-  [[nodiscard]] bool is_finished() const;      ///< nothing can happen any more: completed, compensated, abandoned
+  [[nodiscard]] bool is_finished() const;  ///< nothing can happen any more: completed, compensated, abandoned
   bool operator==(const SagaState&) const = default;
 };
 

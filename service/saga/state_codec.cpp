@@ -62,7 +62,9 @@ StepState from_record(const v1::StepRecord& record) {
 }
 
 bool is_known(const v1::SagaRecord& record) {
-  const auto step_is_known = [](const v1::StepRecord& step) { return step.status() >= v1::STEP_STATUS_PENDING && step.status() <= v1::STEP_STATUS_SKIPPED; };
+  const auto step_is_known = [](const v1::StepRecord& step) {
+    return step.status() >= v1::STEP_STATUS_PENDING && step.status() <= v1::STEP_STATUS_SKIPPED;
+  };
   return record.status() >= v1::SAGA_STATUS_RUNNING && record.status() <= v1::SAGA_STATUS_ABANDONED &&
          std::ranges::all_of(record.steps(), step_is_known);
 }
@@ -107,9 +109,10 @@ Result<SagaState> decode(std::string_view bytes) {
     return fail(ErrorCode::kDataLoss, std::format("{} bytes are no saga record: the store is damaged", bytes.size()));
   }
   if (record.format_version() > kFormatVersion) {
-    return fail(ErrorCode::kFailedPrecondition,
-                std::format("saga record has format {}, this release reads up to {}: run the release that wrote it", record.format_version(), kFormatVersion),
-                record.id());
+    return fail(
+        ErrorCode::kFailedPrecondition,
+        std::format("saga record has format {}, this release reads up to {}: run the release that wrote it", record.format_version(), kFormatVersion),
+        record.id());
   }
   if (!is_known(record)) {
     return fail(ErrorCode::kDataLoss, "saga record has a status that does not exist: the store is damaged", record.id());
@@ -134,7 +137,8 @@ Result<SagaState> decode(std::string_view bytes) {
     state.steps.push_back(from_record(step));
   }
   for (const auto& line : record.history()) {
-    state.history.push_back({.sequence = line.sequence(), .at = wall_time(line.at_ms()), .event = line.event(), .step = line.step(), .detail = line.detail()});
+    state.history.push_back(
+        {.sequence = line.sequence(), .at = wall_time(line.at_ms()), .event = line.event(), .step = line.step(), .detail = line.detail()});
   }
   return state;
 }

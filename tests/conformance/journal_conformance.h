@@ -111,7 +111,7 @@ class Member final : public journal::Listener {
     return true;
   }
 
-  std::map<std::string, saga::SagaState> unfinished;        ///< what the last restore showed
+  std::map<std::string, saga::SagaState> unfinished;  ///< what the last restore showed
   std::map<std::uint32_t, journal::Restored> restored;
 
  private:
@@ -168,7 +168,8 @@ class JournalConformance : public ::testing::TestWithParam<HarnessFactory> {
     state.completions = 1;
     state.steps.resize(2);
     state.steps[0] = {.name = "one", .status = saga::StepStatus::kSucceeded, .attempt = 2, .completion_sequence = 1, .output = R"({"a":[1]})"};
-    state.steps[1] = {.name = "two", .status = saga::StepStatus::kUnknown, .attempt = 1, .next_at = state.created_at, .output = {}, .error = "no \xff answer"};
+    state.steps[1] = {
+        .name = "two", .status = saga::StepStatus::kUnknown, .attempt = 1, .next_at = state.created_at, .output = {}, .error = "no \xff answer"};
     state.history = {{.sequence = 1, .at = state.created_at, .event = "SAGA_STARTED", .step = {}, .detail = {}}};
     return state;
   }
@@ -337,7 +338,8 @@ TEST_P(JournalConformance, ListsNewestFirstInPages) {
   ASSERT_NE(member, nullptr);
   std::vector<saga::SagaState> states;
   for (int age = 0; age < 5; ++age) {
-    states.push_back(make_saga(static_cast<std::uint32_t>(age) % member->journal().partitions(), age % 2 == 0 ? saga::SagaStatus::kRunning : saga::SagaStatus::kCompleted, age));
+    states.push_back(make_saga(static_cast<std::uint32_t>(age) % member->journal().partitions(),
+                               age % 2 == 0 ? saga::SagaStatus::kRunning : saga::SagaStatus::kCompleted, age));
   }
   states[4].definition = "another";
   states[3].business_key = "order-8";

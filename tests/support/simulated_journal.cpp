@@ -23,8 +23,8 @@ void SimulatedLog::append_input(participant::Reply reply) {
 
 void SimulatedLog::append_undecodable_input(std::uint32_t partition, std::string value) {
   const std::lock_guard lock(mutex_);
-  by_partition_[partition].input.emplace_back(
-      DeadLetter{.partition = partition, .reason = "no reply", .source = std::format("simulated/{}", partition), .key = {}, .value = std::move(value)});
+  by_partition_[partition].input.emplace_back(DeadLetter{
+      .partition = partition, .reason = "no reply", .source = std::format("simulated/{}", partition), .key = {}, .value = std::move(value)});
 }
 
 std::vector<participant::Command> SimulatedLog::take_commands() {
@@ -46,7 +46,8 @@ class SimulatedJournal::Lane final : public journal::LaneJournal {
  public:
   explicit Lane(SimulatedJournal& journal) : journal_(journal) {}
 
-  [[nodiscard]] Result<std::vector<Restored>> restore(std::span<const Assignment> assignments, const std::function<void(const SagaState&)>& unfinished) override {
+  [[nodiscard]] Result<std::vector<Restored>> restore(std::span<const Assignment> assignments,
+                                                      const std::function<void(const SagaState&)>& unfinished) override {
     auto& log = journal_.log_;
     std::vector<Restored> all;
     std::vector<SagaState> states;
@@ -57,7 +58,8 @@ class SimulatedJournal::Lane final : public journal::LaneJournal {
         if (journal_.crashed_ || journal_.listener_ == nullptr || partition.owner != assignment.epoch) {
           return fail(ErrorCode::kAborted, std::format("partition {} has another owner", assignment.partition));
         }
-        auto& restored = all.emplace_back(Restored{.assignment = assignment, .session = ++journal_.last_session_, .position = partition.position, .definitions = {}});
+        auto& restored = all.emplace_back(
+            Restored{.assignment = assignment, .session = ++journal_.last_session_, .position = partition.position, .definitions = {}});
         for (const auto& [place, bytes] : log.definitions_) {
           if (place.first == assignment.partition) {
             restored.definitions.push_back(journal::decode_definition_record(bytes).value());
@@ -141,8 +143,8 @@ Result<void> SimulatedJournal::write(const Batch& batch) {
   for (const auto& position : batch.positions) {
     auto& stored = log_.by_partition_[position.partition].position;
     if (position.next < stored || position.next > deliveries_[position.partition].next) {
-      impossible("simulated journal", std::format("partition {} would go from position {} to {}, {} were delivered since its restore", position.partition, stored,
-                                                  position.next, deliveries_[position.partition].next));
+      impossible("simulated journal", std::format("partition {} would go from position {} to {}, {} were delivered since its restore",
+                                                  position.partition, stored, position.next, deliveries_[position.partition].next));
     }
     stored = position.next;
   }
@@ -203,7 +205,9 @@ Result<std::optional<KeyRecord>> SimulatedJournal::find_key(std::string_view def
 }
 
 Result<ListPage> SimulatedJournal::list(const journal::ListQuery& query) const {
-  const auto older = [](const auto& left, const auto& right) { return std::tuple(right->created_at, left->id) < std::tuple(left->created_at, right->id); };
+  const auto older = [](const auto& left, const auto& right) {
+    return std::tuple(right->created_at, left->id) < std::tuple(left->created_at, right->id);
+  };
   std::vector<std::shared_ptr<const SagaState>> matching;
   for (const auto& [id, bytes] : log_.states()) {
     auto state = std::make_shared<const SagaState>(saga::decode(bytes).value());

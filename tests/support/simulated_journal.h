@@ -18,8 +18,8 @@ namespace outrigger::testing {
 /// What becomes of one commit.
 enum class CommitFate {
   kCommitted,
-  kLost,          ///< an error, and nothing was written: as far as the writer knows, it may have been
-  kUnknown,       ///< an error, though it was written
+  kLost,     ///< an error, and nothing was written: as far as the writer knows, it may have been
+  kUnknown,  ///< an error, though it was written
 };
 
 /// What outlives the processes that write it: records, positions, inputs and commands of the partitions. In memory, ordered, so that

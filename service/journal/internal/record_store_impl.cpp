@@ -63,7 +63,8 @@ std::unexpected<Error> store_error(const rocksdb::Status& status, const std::fil
   const auto text = status.ToString();
   const auto says = [&](std::string_view part) { return text.find(part) != std::string::npos; };
   if (status.IsCorruption()) {
-    return fail(ErrorCode::kDataLoss, std::format("the store is damaged ({}): keep a copy of the folder and restore it from a backup", text), folder.string());
+    return fail(ErrorCode::kDataLoss, std::format("the store is damaged ({}): keep a copy of the folder and restore it from a backup", text),
+                folder.string());
   }
   if (status.IsNoSpace() || says("No space left") || says("File too large") || says("Disk quota")) {
     return fail(ErrorCode::kResourceExhausted, std::format("the disk is full or its quota reached ({}): free some space", text), folder.string());
@@ -72,7 +73,8 @@ std::unexpected<Error> store_error(const rocksdb::Status& status, const std::fil
     return fail(ErrorCode::kFailedPrecondition, "the store is open in another process: stop it, or use another --data-dir", folder.string());
   }
   if (says("Permission denied") || says("Read-only file system")) {
-    return fail(ErrorCode::kPermissionDenied, std::format("the store cannot be written ({}): check the folder's owner and mode", text), folder.string());
+    return fail(ErrorCode::kPermissionDenied, std::format("the store cannot be written ({}): check the folder's owner and mode", text),
+                folder.string());
   }
   if (status.IsNotSupported() || status.IsInvalidArgument()) {
     return fail(ErrorCode::kFailedPrecondition, std::format("the store cannot be read by this release ({})", text), folder.string());
@@ -81,8 +83,15 @@ std::unexpected<Error> store_error(const rocksdb::Status& status, const std::fil
 }
 
 std::unexpected<Error> RecordStore::Impl::damaged(std::string_view what) const {
-  return fail(ErrorCode::kDataLoss, std::format("the store is damaged ({}): keep a copy of the folder and restore it from a backup", what),
-              settings_.folder.string());
+  auto error = fail(ErrorCode::kDataLoss, std::format("the store is damaged ({}): keep a copy of the folder and restore it from a backup", what),
+                    settings_.folder.string());
+  const std::lock_guard lock(health_mutex_);
+  damage_ = error.error();
+  return error;
+}
+
+std::unexpected<Error> RecordStore::Impl::read_error(const rocksdb::Status& status) const {
+  return status.IsCorruption() ? damaged(status.ToString()) : store_error(status, settings_.folder);
 }
 
 std::unexpected<Error> RecordStore::Impl::closed() const {
@@ -99,10 +108,15 @@ std::unexpected<Error> RecordStore::Impl::failed(std::unexpected<Error> error) {
 
 Result<void> RecordStore::Impl::health() const {
   const std::lock_guard lock(health_mutex_);
-  if (failure_) {
-    return std::unexpected(*failure_);
+  if (damage_ || failure_) {
+    return std::unexpected(damage_ ? *damage_ : *failure_);
   }
   return {};
+}
+
+bool RecordStore::Impl::can_write() const {
+  const std::lock_guard lock(health_mutex_);
+  return db_ != nullptr && !failure_;
 }
 
 Result<void> RecordStore::Impl::open() {
@@ -153,13 +167,14 @@ Result<void> RecordStore::Impl::check_meta() {
     return damaged("its format cannot be read");
   }
   if (const auto format = keys::from_big_endian(meta); format != kStoreFormat) {
-    return fail(ErrorCode::kFailedPrecondition, std::format("the store has format {}, this release has {}: run the release that wrote it", format, kStoreFormat),
+    return fail(ErrorCode::kFailedPrecondition,
+                std::format("the store has format {}, this release has {}: run the release that wrote it", format, kStoreFormat),
                 settings_.folder.string());
   }
   if (const auto partitions = keys::from_big_endian(std::string_view(meta).substr(8)); partitions != settings_.partitions) {
     return fail(ErrorCode::kFailedPrecondition,
-                std::format("the store was made with {} partitions and cannot have {}: set {} again, or use a new --data-dir", partitions, settings_.partitions,
-                            partitions),
+                std::format("the store was made with {} partitions and cannot have {}: set {} again, or use a new --data-dir", partitions,
+                            settings_.partitions, partitions),
                 settings_.folder.string());
   }
   return {};
@@ -184,7 +199,7 @@ Result<void> RecordStore::Impl::write_state(const saga::SagaState& state, rocksd
       write.Put(keys::business(state.business_key, place), state.definition);
     }
   } else {
-    return store_error(status, settings_.folder);
+    return read_error(status);
   }
   write.Put(key, keys::encode_head({.status = state.status, .created_at = state.created_at, .updated_at = state.updated_at}) + saga::encode(state));
   write.Put(keys::listed(state.status, place), state.definition);
@@ -206,10 +221,10 @@ Result<void> RecordStore::Impl::write_removal(const Removal& removal, rocksdb::W
     return {};
   }
   if (!status.ok()) {
-    return store_error(status, settings_.folder);
+    return read_error(status);
   }
   const auto head = keys::decode_head(old);
-  const auto state = head ? saga::decode(std::string_view(old).substr(keys::kHeadBytes)) : damaged(removal.saga_id);
+  const auto state = head ? saga::decode(std::string_view(old).substr(keys::kHeadBytes)) : Result<saga::SagaState>(damaged(removal.saga_id));
   if (!state) {
     return std::unexpected(state.error());
   }
@@ -224,7 +239,7 @@ Result<void> RecordStore::Impl::write_removal(const Removal& removal, rocksdb::W
 
 Result<void> RecordStore::Impl::apply(const Batch& batch, std::span<const std::pair<std::string, std::string>> notes) {
   const std::shared_lock lock(mutex_);
-  if (!db_ || !health()) {
+  if (!can_write()) {
     return closed();
   }
   rocksdb::WriteBatch write;
@@ -260,7 +275,7 @@ Result<void> RecordStore::Impl::apply(const Batch& batch, std::span<const std::p
 
 Result<void> RecordStore::Impl::recover() {
   const std::unique_lock lock(mutex_);
-  if (db_ && health()) {
+  if (can_write()) {
     return {};
   }
   db_.reset();
@@ -290,7 +305,7 @@ Result<void> RecordStore::Impl::wipe(std::uint32_t partition) {
     }
   }
   const std::shared_lock lock(mutex_);
-  if (!db_ || !health()) {
+  if (!can_write()) {
     return closed();
   }
   rocksdb::WriteBatch write;

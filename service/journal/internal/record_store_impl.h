@@ -27,6 +27,8 @@ class RecordStore::Impl final {
   [[nodiscard]] Result<void> recover();
   [[nodiscard]] Result<void> wipe(std::uint32_t partition);
   [[nodiscard]] Result<void> health() const;
+  /// Damage that was seen: health() says it until the process ends, whatever else works.
+  [[nodiscard]] std::unexpected<Error> damaged(std::string_view what) const;
   [[nodiscard]] const Settings& settings() const { return settings_; }
 
   /// The value of a key; nothing when there is none.
@@ -42,10 +44,11 @@ class RecordStore::Impl final {
                                    const std::function<bool(std::string_view suffix, std::string_view value)>& visit) const;
 
  private:
+  [[nodiscard]] bool can_write() const;
   [[nodiscard]] Result<void> check_meta();
   [[nodiscard]] Result<void> write_state(const saga::SagaState& state, rocksdb::WriteBatch& write) const;
   [[nodiscard]] Result<void> write_removal(const Removal& removal, rocksdb::WriteBatch& write) const;
-  [[nodiscard]] std::unexpected<Error> damaged(std::string_view what) const;
+  [[nodiscard]] std::unexpected<Error> read_error(const rocksdb::Status& status) const;
   [[nodiscard]] std::unexpected<Error> failed(std::unexpected<Error> error);
   [[nodiscard]] std::unexpected<Error> closed() const;
 
@@ -53,7 +56,8 @@ class RecordStore::Impl final {
   mutable std::shared_mutex mutex_;  ///< shared: use of db_; exclusive: closing and opening it
   std::unique_ptr<rocksdb::DB> db_;
   mutable std::mutex health_mutex_;
-  std::optional<Error> failure_;     ///< why no write is possible until recover()
+  mutable std::optional<Error> damage_;
+  std::optional<Error> failure_;  ///< why no write is possible until recover()
 };
 
 }  // namespace outrigger::journal

@@ -18,7 +18,7 @@ Result<std::optional<std::string>> RecordStore::Impl::get(std::string_view key) 
     return std::nullopt;
   }
   if (!status.ok()) {
-    return store_error(status, settings_.folder);
+    return read_error(status);
   }
   return value;
 }
@@ -36,7 +36,7 @@ Result<void> RecordStore::Impl::scan(std::string_view prefix, std::string_view f
     }
   }
   if (!iterator->status().ok()) {
-    return store_error(iterator->status(), settings_.folder);
+    return read_error(iterator->status());
   }
   return {};
 }
@@ -48,7 +48,8 @@ Result<void> RecordStore::Impl::merge(const std::vector<std::string>& prefixes, 
     return closed();
   }
   rocksdb::ReadOptions options;
-  const auto snapshot = std::shared_ptr<const rocksdb::Snapshot>(db_->GetSnapshot(), [this](const rocksdb::Snapshot* taken) { db_->ReleaseSnapshot(taken); });
+  const auto snapshot =
+      std::shared_ptr<const rocksdb::Snapshot>(db_->GetSnapshot(), [this](const rocksdb::Snapshot* taken) { db_->ReleaseSnapshot(taken); });
   options.snapshot = snapshot.get();
   std::vector<std::unique_ptr<rocksdb::Iterator>> iterators;
   for (const auto& prefix : prefixes) {
@@ -66,7 +67,7 @@ Result<void> RecordStore::Impl::merge(const std::vector<std::string>& prefixes, 
     std::optional<std::size_t> first;
     for (std::size_t i = 0; i < iterators.size(); ++i) {
       if (!iterators[i]->status().ok()) {
-        return store_error(iterators[i]->status(), settings_.folder);
+        return read_error(iterators[i]->status());
       }
       if (!suffix(i).empty() && (!first || suffix(i) < suffix(*first))) {
         first = i;

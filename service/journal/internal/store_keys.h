@@ -12,9 +12,9 @@
 /// Changing any of it needs a new kStoreFormat.
 namespace outrigger::journal::keys {
 
-inline constexpr std::string_view kMeta = "m";         ///< format and partition count
+inline constexpr std::string_view kMeta = "m";  ///< format and partition count
 
-[[nodiscard]] std::string saga(std::uint32_t partition, std::string_view id);           ///< -> SagaHead + record
+[[nodiscard]] std::string saga(std::uint32_t partition, std::string_view id);  ///< -> SagaHead + record
 [[nodiscard]] std::string key_record(std::uint32_t partition, std::string_view definition, std::string_view key);
 [[nodiscard]] std::string definition(std::uint32_t partition, std::string_view hash);
 [[nodiscard]] std::string position(std::uint32_t partition);
@@ -24,7 +24,7 @@ inline constexpr std::string_view kMeta = "m";         ///< format and partition
 
 /// What sorts sagas newest first: inverted time of creation, then id. Also the cursor of a listing.
 [[nodiscard]] std::string newest_first(WallTime created_at, std::string_view id);
-[[nodiscard]] std::string listed(saga::SagaStatus status, std::string_view newest_first);     ///< -> definition
+[[nodiscard]] std::string listed(saga::SagaStatus status, std::string_view newest_first);          ///< -> definition
 [[nodiscard]] std::string business(std::string_view business_key, std::string_view newest_first);  ///< -> definition
 [[nodiscard]] std::string_view id_of_newest_first(std::string_view suffix);
 

@@ -41,7 +41,8 @@ void Deciding::undo_next() {
       if (status == StepStatus::kCompensating) {
         return;
       }
-      if ((status == StepStatus::kSucceeded || status == StepStatus::kUnknown) && (!last || step(i).completion_sequence > step(*last).completion_sequence)) {
+      if ((status == StepStatus::kSucceeded || status == StepStatus::kUnknown) &&
+          (!last || step(i).completion_sequence > step(*last).completion_sequence)) {
         last = i;
       }
     }

@@ -138,8 +138,10 @@ void Lane::take_definitions(const journal::Restored& restored) {
     partition.versions[{(*definition)->name, (*definition)->version}] = record.hash;
     for (const auto& known : parts_.catalog.all()) {
       if (known->name == (*definition)->name && known->version == (*definition)->version && known->hash != record.hash) {
-        conflict_ = Error{ErrorCode::kFailedPrecondition, std::format("definition '{}' version {} differs from the one that ran before: raise its metadata.version",
-                                                                      known->name, known->version), {}};
+        conflict_ = Error{
+            ErrorCode::kFailedPrecondition,
+            std::format("definition '{}' version {} differs from the one that ran before: raise its metadata.version", known->name, known->version),
+            {}};
       }
     }
   }
@@ -238,7 +240,8 @@ bool Lane::commit(Round& round) {
 void Lane::commit_failed(Round& round, const Error& error) {
   parts_.recorder.commit_failed(error.code);
   const bool is_fenced = error.code == ErrorCode::kAborted;
-  telemetry::log(LogLevel::kError, is_fenced ? "a commit was fenced: the partitions have another owner" : "a commit failed, its outcome is not known: restoring",
+  telemetry::log(LogLevel::kError,
+                 is_fenced ? "a commit was fenced: the partitions have another owner" : "a commit failed, its outcome is not known: restoring",
                  {{"error", error.to_string()}});
   ++failures_;
   for (const auto number : index_.owned()) {
@@ -289,6 +292,7 @@ bool Lane::send_unsent() {
 }
 
 void Lane::give_up() {
+  mailbox_.close();
   const auto error = outrigger::fail(ErrorCode::kUnavailable, "the service is stopping: repeat with the same idempotency key elsewhere");
   for (auto taken = mailbox_.take(parts_.settings.batch_limit); !taken.requests.empty(); taken = mailbox_.take(parts_.settings.batch_limit)) {
     for (auto& request : taken.requests) {

@@ -25,10 +25,10 @@ class Lane final {
     const EngineSettings& settings;
     const Catalog& catalog;
     journal::Journal& journal;
-    CommandTransport* transport;                          ///< null: the journal delivers commands
+    CommandTransport* transport;  ///< null: the journal delivers commands
     Recorder& recorder;
     std::function<std::string()> make_ulid;
-    std::function<void(const SagaPointer&)> published;    ///< after each commit, for every changed saga
+    std::function<void(const SagaPointer&)> published;  ///< after each commit, for every changed saga
   };
 
   Lane(Parts parts, std::unique_ptr<journal::LaneJournal> writer);
@@ -65,13 +65,13 @@ class Lane final {
   LaneStats stats_;
   LaneIndex index_;
   KnownDefinitions definitions_;
-  std::deque<std::string> unsent_;                        ///< sagas whose commands found no room, or wait for a re-send
+  std::deque<std::string> unsent_;  ///< sagas whose commands found no room, or wait for a re-send
   std::set<std::string, std::less<>> unsent_ids_;
   WallTime unsent_retry_at_{};
-  WallTime restore_at_{};                                 ///< not before
+  WallTime restore_at_{};  ///< not before
   WallTime sweep_at_{};
-  std::uint32_t failures_ = 0;                            ///< restores and commits that failed in a row
-  std::optional<Error> conflict_;                         ///< a definition that differs from the one that ran before
+  std::uint32_t failures_ = 0;     ///< restores and commits that failed in a row
+  std::optional<Error> conflict_;  ///< a definition that differs from the one that ran before
   mutable std::mutex trouble_mutex_;
   std::optional<Error> trouble_;
 };

@@ -25,7 +25,7 @@ class LaneIndex final {
     bool is_restored = false;
     std::uint64_t session = 0;
     std::int64_t position = 0;
-    std::set<std::string, std::less<>> definitions;                     ///< hashes stored in the partition
+    std::set<std::string, std::less<>> definitions;                         ///< hashes stored in the partition
     std::map<std::pair<std::string, std::uint32_t>, std::string> versions;  ///< (name, version) -> hash
   };
 

@@ -17,7 +17,7 @@ void move_front(std::deque<T>& from, std::size_t count, std::vector<T>& to) {
 
 bool Mailbox::put(Request& request) {
   const std::lock_guard lock(mutex_);
-  if (requests_.size() >= request_capacity_) {
+  if (is_closed_ || requests_.size() >= request_capacity_) {
     return false;
   }
   requests_.push_back(std::move(request));
@@ -27,7 +27,7 @@ bool Mailbox::put(Request& request) {
 
 bool Mailbox::put(participant::Reply& reply) {
   const std::lock_guard lock(mutex_);
-  if (replies_.size() >= reply_capacity_) {
+  if (is_closed_ || replies_.size() >= reply_capacity_) {
     return false;
   }
   replies_.push_back(std::move(reply));
@@ -37,7 +37,7 @@ bool Mailbox::put(participant::Reply& reply) {
 
 bool Mailbox::put(journal::InboxRecord& record) {
   const std::lock_guard lock(mutex_);
-  if (records_.size() >= reply_capacity_) {
+  if (is_closed_ || records_.size() >= reply_capacity_) {
     return false;
   }
   records_.push_back(std::move(record));
@@ -77,6 +77,11 @@ void Mailbox::wake() {
   const std::lock_guard lock(mutex_);
   woken_ = true;
   something_.notify_one();
+}
+
+void Mailbox::close() {
+  const std::lock_guard lock(mutex_);
+  is_closed_ = true;
 }
 
 bool Mailbox::is_empty() const {

@@ -56,6 +56,8 @@ class Mailbox final {
   };
   /// At most `limit` inputs; a burst of one kind leaves half of the room to the others.
   [[nodiscard]] Taken take(std::size_t limit);
+  /// From now on there is no room for anything but controls.
+  void close();
   [[nodiscard]] std::vector<Control> take_controls();
 
   /// Waits until there is something, wake() was called, or the time has come.
@@ -69,6 +71,7 @@ class Mailbox final {
   mutable std::mutex mutex_;
   std::condition_variable something_;
   bool woken_ = false;
+  bool is_closed_ = false;
   std::deque<Request> requests_;
   std::deque<participant::Reply> replies_;
   std::deque<journal::InboxRecord> records_;

@@ -39,12 +39,14 @@ Result<void> Deciding::on(const OperatorAction& action) {
 }
 
 void Deciding::audit(const OperatorAction& action, std::string_view step_name) {
-  note(history::kOperator, step_name, cut(std::format("{} by {}: {}", name(action.operation), action.actor.empty() ? "unknown" : action.actor,
-                                                      action.reason.empty() ? "no reason given" : action.reason)));
+  note(history::kOperator, step_name,
+       cut(std::format("{} by {}: {}", name(action.operation), action.actor.empty() ? "unknown" : action.actor,
+                       action.reason.empty() ? "no reason given" : action.reason)));
 }
 
 std::unexpected<Error> Deciding::refuse(const OperatorAction& action, std::string_view why) {
-  return fail(ErrorCode::kFailedPrecondition, std::format("cannot {} saga {} in status {}: {}", name(action.operation), saga().id, name(saga().status), why));
+  return fail(ErrorCode::kFailedPrecondition,
+              std::format("cannot {} saga {} in status {}: {}", name(action.operation), saga().id, name(saga().status), why));
 }
 
 std::optional<std::size_t> Deciding::stuck_step() {

@@ -13,7 +13,8 @@ namespace outrigger::saga {
 
 /// The command of a step as the state says it stands: the same state gives the same command.
 /// Payload: {"input": …, "outputs": {<earlier step>: …}}, and for an undo "output": what this step's do answered, or null.
-[[nodiscard]] participant::Command make_command(const Definition& definition, const SagaState& saga, std::size_t step, participant::Direction direction);
+[[nodiscard]] participant::Command make_command(const Definition& definition, const SagaState& saga, std::size_t step,
+                                                participant::Direction direction);
 
 /// How deep a JSON text nests. Writers of JSON recurse, so what comes from outside has a limit.
 [[nodiscard]] std::size_t json_depth(std::string_view text);

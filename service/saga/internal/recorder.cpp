@@ -34,6 +34,17 @@ void Recorder::expect(std::string_view definition) {
   }
 }
 
+namespace {
+
+/// The state of a saga in a batch of a Round, whose states are in the order of their ids.
+const SagaState* find(const journal::Batch& batch, std::string_view saga_id) {
+  const auto id_of = [](const SagaPointer& state) -> std::string_view { return state->id; };
+  const auto found = std::ranges::lower_bound(batch.states, saga_id, {}, id_of);
+  return found == batch.states.end() || (*found)->id != saga_id ? nullptr : found->get();
+}
+
+}  // namespace
+
 void Recorder::committed(const journal::Batch& batch, std::size_t inputs, MonotonicTime::duration took) {
   commit_duration_.observe(took);
   commit_inputs_.observe(static_cast<double>(inputs));
@@ -41,11 +52,11 @@ void Recorder::committed(const journal::Batch& batch, std::size_t inputs, Monoto
   removed_.add(batch.removals.size());
   for (const auto& record : batch.history) {
     const auto& event = record.event;
-    const auto found = std::ranges::find_if(batch.states, [&](const auto& state) { return state->id == record.saga_id; });
-    if (found == batch.states.end()) {
+    const auto* found = find(batch, record.saga_id);
+    if (found == nullptr) {
       continue;
     }
-    const auto& saga = **found;
+    const auto& saga = *found;
     if (event.event == history::kStarted) {
       registry_.counter(metrics::kStarted, {{"definition", saga.definition}}).add();
     } else if (event.event == history::kCompleted || event.event == history::kCompensated || event.event == history::kAbandoned) {
@@ -65,10 +76,11 @@ void Recorder::committed(const journal::Batch& batch, std::size_t inputs, Monoto
   }
   for (const auto& command : batch.commands) {
     if (command.attempt > 1) {
-      const auto found = std::ranges::find_if(batch.states, [&](const auto& state) { return state->id == command.saga_id; });
-      registry_.counter(metrics::kStepRetries, {{"definition", found == batch.states.end() ? "" : (*found)->definition},
-                                                {"step", command.step},
-                                                {"direction", std::string(participant::name(command.direction))}})
+      const auto* found = find(batch, command.saga_id);
+      registry_
+          .counter(metrics::kStepRetries, {{"definition", found == nullptr ? "" : found->definition},
+                                           {"step", command.step},
+                                           {"direction", std::string(participant::name(command.direction))}})
           .add();
     }
   }

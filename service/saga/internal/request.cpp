@@ -30,8 +30,10 @@ std::string escape_quotes(std::string_view text) {
 
 Result<std::string> check_request(StartRequest& request, std::size_t max_input_bytes) {
   const auto is_printable = [](char c) { return c > ' ' && c < '\x7f'; };
-  if (request.idempotency_key.empty() || request.idempotency_key.size() > kMaxKeyBytes || !std::ranges::all_of(request.idempotency_key, is_printable)) {
-    return bad(std::format("Idempotency-Key: use 1 to {} printable ASCII characters without spaces, new for each order and the same when it is repeated", kMaxKeyBytes));
+  if (request.idempotency_key.empty() || request.idempotency_key.size() > kMaxKeyBytes ||
+      !std::ranges::all_of(request.idempotency_key, is_printable)) {
+    return bad(std::format(
+        "Idempotency-Key: use 1 to {} printable ASCII characters without spaces, new for each order and the same when it is repeated", kMaxKeyBytes));
   }
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\x7f'; };
   const bool is_utf8 = Json::accept(std::format("\"{}\"", escape_quotes(request.business_key)));

@@ -10,7 +10,8 @@ namespace {
 
 std::unexpected<Error> not_here(std::uint32_t partition) {
   return fail(ErrorCode::kUnavailable,
-              std::format("partition {} is not served by this process now (another instance owns it, or it is being restored): try again shortly", partition));
+              std::format("partition {} is not served by this process now (another instance owns it, or it is being restored): try again shortly",
+                          partition));
 }
 
 }  // namespace
@@ -88,7 +89,8 @@ void Round::take(StartInput input) {
   if (known) {
     parts_.recorder.absorbed("start");
     if (known->fingerprint != input.fingerprint) {
-      input.callback(outrigger::fail(ErrorCode::kAlreadyExists, std::format("the idempotency key '{}' was used with another payload: use a new key", scope.second)));
+      input.callback(outrigger::fail(ErrorCode::kAlreadyExists,
+                                     std::format("the idempotency key '{}' was used with another payload: use a new key", scope.second)));
       return;
     }
     answer_start(std::move(input.callback), known->saga_id, false);
@@ -97,8 +99,9 @@ void Round::take(StartInput input) {
   const auto& definition = *input.definition;
   const std::pair version(definition.name, definition.version);
   if (const auto stored = partition->versions.find(version); stored != partition->versions.end() && stored->second != definition.hash) {
-    input.callback(outrigger::fail(ErrorCode::kFailedPrecondition, std::format("definition '{}' version {} differs from the one that ran before: raise metadata.version",
-                                                                               definition.name, definition.version)));
+    input.callback(outrigger::fail(
+        ErrorCode::kFailedPrecondition,
+        std::format("definition '{}' version {} differs from the one that ran before: raise metadata.version", definition.name, definition.version)));
     return;
   }
   if (!partition->definitions.contains(definition.hash) && new_definitions_.insert({input.partition, definition.hash}).second) {

@@ -75,11 +75,11 @@ class Round final {
   const WallTime now_;
   std::size_t inputs_ = 0;
   journal::Batch batch_;
-  std::map<std::string, SagaPointer> states_;                       ///< as this round leaves them
+  std::map<std::string, SagaPointer> states_;                          ///< as this round leaves them
   std::map<std::string, std::vector<participant::Command>> commands_;  ///< by saga
   std::map<std::pair<std::string, std::string>, journal::KeyRecord> keys_;
   std::set<std::pair<std::uint32_t, std::string>> new_definitions_;
-  std::map<std::uint32_t, std::int64_t> positions_;                 ///< touched partitions; a new position, or 0: unchanged
+  std::map<std::uint32_t, std::int64_t> positions_;  ///< touched partitions; a new position, or 0: unchanged
   struct StartAnswer {
     StartCallback callback;
     std::string saga_id;

@@ -42,7 +42,8 @@ TEST(CheckBatchDeathTest, EndsTheProcessForASagaInAnotherPartition) {
 }
 
 TEST(KeyRecord, ComesBackAsItWas) {
-  const KeyRecord record{.partition = 3, .definition = "d", .key = "k", .fingerprint = "f", .saga_id = "p3-x", .created_at = WallTime(std::chrono::milliseconds(1234))};
+  const KeyRecord record{
+      .partition = 3, .definition = "d", .key = "k", .fingerprint = "f", .saga_id = "p3-x", .created_at = WallTime(std::chrono::milliseconds(1234))};
   EXPECT_EQ(decode_key_record(encode(record)).value(), record);
 }
 

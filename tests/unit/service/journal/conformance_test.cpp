@@ -9,7 +9,9 @@ namespace {
 
 class EmbeddedHarness final : public JournalHarness {
  public:
-  [[nodiscard]] Result<std::unique_ptr<journal::Journal>> open() override { return journal::open_embedded_journal({.folder = folder_.path(), .partitions = 4}); }
+  [[nodiscard]] Result<std::unique_ptr<journal::Journal>> open() override {
+    return journal::open_embedded_journal({.folder = folder_.path(), .partitions = 4});
+  }
   [[nodiscard]] bool send_input(const participant::Reply&) override { return false; }
 
  private:

@@ -16,8 +16,8 @@
 namespace outrigger::journal {
 namespace {
 
-using ::testing::HasSubstr;
 using outrigger::testing::TemporaryFolder;
+using ::testing::HasSubstr;
 
 Batch storing(std::uint32_t partition, int number, std::size_t input_bytes = 100) {
   auto state = std::make_shared<saga::SagaState>();
@@ -201,6 +201,36 @@ TEST(RecordStore, SaysThatTheDiskIsFullAndGoesOnAfterwards) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(RecordStore, DamageThatIsReadTurnsItsHealthRed) {
+  const TemporaryFolder folder;
+  for (int time = 0; time < 3; ++time) {  // opening again moves what was written into a table
+    const auto store = std::move(RecordStore::open({.folder = folder.path(), .partitions = 4}).value());
+    for (int i = 0; i < 50; ++i) {
+      ASSERT_TRUE(store->apply(storing(1, time * 100 + i, 1000)).has_value());
+    }
+  }
+  int damaged = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    if (entry.path().extension() == ".sst") {
+      std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+      file.seekp(100);  // in the first data block
+      file.write("damage damage damage", 20);
+      ++damaged;
+    }
+  }
+  ASSERT_GT(damaged, 0);
+  const auto store = RecordStore::open({.folder = folder.path(), .partitions = 4});
+  if (!store) {
+    EXPECT_EQ(store.error().code, ErrorCode::kDataLoss);
+    return;
+  }
+  const auto read = (*store)->each_unfinished(1, [](const saga::SagaState&) {});
+  ASSERT_FALSE(read.has_value());
+  EXPECT_EQ(read.error().code, ErrorCode::kDataLoss);
+  ASSERT_FALSE((*store)->health().has_value());
+  EXPECT_EQ((*store)->health().error().code, ErrorCode::kDataLoss);
 }
 
 TEST(EmbeddedJournal, SaysWhenItsFolderCannotBeMade) {

@@ -23,7 +23,13 @@ class DecideTest : public ::testing::Test {
   void start(const outrigger::testing::DefinitionShape& shape = {}) {
     definition_ = make_sequence(shape);
     take(begin(definition_,
-               {.id = "p1-01HZX3V6Q8M2T4R9K5W7Y1B3DC", .partition = 1, .idempotency_key = "k", .business_key = "b", .input = R"({"n":1})", .traceparent = "t"}, now_));
+               {.id = "p1-01HZX3V6Q8M2T4R9K5W7Y1B3DC",
+                .partition = 1,
+                .idempotency_key = "k",
+                .business_key = "b",
+                .input = R"({"n":1})",
+                .traceparent = "t"},
+               now_));
   }
   void take(Decision decision) {
     state_ = std::move(decision.state);
@@ -31,7 +37,9 @@ class DecideTest : public ::testing::Test {
     changed_ = decision.changed;
   }
   void on(const Event& event) { take(decide(definition_, state_, event, now_).value()); }
-  void reply(const Command& command, Outcome outcome, std::string output = "{}") { on(participant::reply_to(command, outcome, std::move(output), "because")); }
+  void reply(const Command& command, Outcome outcome, std::string output = "{}") {
+    on(participant::reply_to(command, outcome, std::move(output), "because"));
+  }
   Command sent() {
     EXPECT_EQ(sent_.size(), 1U);
     return sent_.empty() ? Command{} : sent_[0];
@@ -233,7 +241,9 @@ TEST_F(DecideTest, LateSuccessDuringTheUndoChangesNothing) {
 TEST_F(DecideTest, StepsWithoutCompensationAreSkippedOnTheWayBack) {
   definition_ = make_sequence();
   definition_.steps[1].compensate.reset();
-  take(begin(definition_, {.id = "p1-01HZX3V6Q8M2T4R9K5W7Y1B3DC", .partition = 1, .idempotency_key = {}, .business_key = {}, .input = "{}", .traceparent = {}}, now_));
+  take(begin(definition_,
+             {.id = "p1-01HZX3V6Q8M2T4R9K5W7Y1B3DC", .partition = 1, .idempotency_key = {}, .business_key = {}, .input = "{}", .traceparent = {}},
+             now_));
   succeed();
   succeed();
   reply(sent(), Outcome::kFailed);
@@ -319,8 +329,8 @@ TEST_F(DecideTest, OperatorCannotSkipWhatIsNotStuck) {
 TEST_F(DecideTest, CommandsInFlightAreTheCommandsThatWereSent) {
   start();
   const auto same = [](const Command& left, const Command& right) {
-    return left.idempotency_key() == right.idempotency_key() && left.attempt == right.attempt && left.payload == right.payload && left.deadline == right.deadline &&
-           left.type == right.type && left.destination == right.destination;
+    return left.idempotency_key() == right.idempotency_key() && left.attempt == right.attempt && left.payload == right.payload &&
+           left.deadline == right.deadline && left.type == right.type && left.destination == right.destination;
   };
   ASSERT_EQ(commands_in_flight(definition_, state_).size(), 1U);
   EXPECT_TRUE(same(commands_in_flight(definition_, state_)[0], sent()));

@@ -14,7 +14,8 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-constexpr std::string_view kHead = "apiVersion: outrigger/v1\nkind: SagaDefinition\nmetadata: {name: order, version: 2}\nspec:\n  deadline: 2m\n  steps:\n";
+constexpr std::string_view kHead =
+    "apiVersion: outrigger/v1\nkind: SagaDefinition\nmetadata: {name: order, version: 2}\nspec:\n  deadline: 2m\n  steps:\n";
 
 std::string with_steps(std::string_view steps) { return std::string(kHead) + std::string(steps); }
 
@@ -61,7 +62,8 @@ TEST(Definition, StepsComeInTheOrderOfTheirAfter) {
 }
 
 TEST(Definition, BodyReadsBackToTheSameDefinition) {
-  const auto definition = parse_definition(with_steps("    - {name: a, topic: t, command: A, retry: {multiplier: 1.1}, compensate: {command: B}}\n"), "order.yaml");
+  const auto definition =
+      parse_definition(with_steps("    - {name: a, topic: t, command: A, retry: {multiplier: 1.1}, compensate: {command: B}}\n"), "order.yaml");
   ASSERT_TRUE(definition.has_value());
   const auto again = parse_definition(definition->body, "body");
   ASSERT_TRUE(again.has_value()) << again.error().to_string();
@@ -71,7 +73,8 @@ TEST(Definition, BodyReadsBackToTheSameDefinition) {
 
 TEST(Definition, HashDependsOnContentAndNotOnForm) {
   const auto plain = parse_definition(with_steps("    - {name: a, topic: t, command: A}\n"), "x").value();
-  const auto formatted = parse_definition(with_steps("    # a comment\n    - name: a\n      command: A\n      topic: t\n      timeout: 5000ms\n"), "y").value();
+  const auto formatted =
+      parse_definition(with_steps("    # a comment\n    - name: a\n      command: A\n      topic: t\n      timeout: 5000ms\n"), "y").value();
   const auto other = parse_definition(with_steps("    - {name: a, topic: t, command: A, timeout: 6s}\n"), "x").value();
   EXPECT_EQ(plain.hash, formatted.hash);
   EXPECT_NE(plain.hash, other.hash);
@@ -81,12 +84,14 @@ TEST(Definition, HashDependsOnContentAndNotOnForm) {
 TEST(Definition, HashIsStableAcrossReleases) {
   const auto definition = parse_definition(with_steps("    - {name: a, topic: t, command: A}\n"), "x").value();
   // Sagas under way name their definition by this: a change here strands them.
-  EXPECT_EQ(definition.body,
-            R"({"apiVersion":"outrigger/v1","kind":"SagaDefinition","metadata":{"name":"order","version":2},"spec":{"deadline":"2m","steps":[{"name":"a","topic":"t","command":"A","after":[],"timeout":"5s","retry":{"attempts":5,"backoff":"200ms","maxBackoff":"10s","multiplier":2.0}}]}})");
+  EXPECT_EQ(
+      definition.body,
+      R"({"apiVersion":"outrigger/v1","kind":"SagaDefinition","metadata":{"name":"order","version":2},"spec":{"deadline":"2m","steps":[{"name":"a","topic":"t","command":"A","after":[],"timeout":"5s","retry":{"attempts":5,"backoff":"200ms","maxBackoff":"10s","multiplier":2.0}}]}})");
 }
 
 TEST(Definition, MisspelledKeysAreNamedWithTheirPlaceAndASuggestion) {
-  EXPECT_THAT(problem("    - {name: a, topic: t, command: A, timout: 5s}\n"), HasSubstr("order.yaml:7:39: unknown key 'timout' in step; did you mean 'timeout'?"));
+  EXPECT_THAT(problem("    - {name: a, topic: t, command: A, timout: 5s}\n"),
+              HasSubstr("order.yaml:7:39: unknown key 'timout' in step; did you mean 'timeout'?"));
 }
 
 TEST(Definition, NamesEveryProblemAtOnce) {
@@ -97,17 +102,20 @@ TEST(Definition, NamesEveryProblemAtOnce) {
 }
 
 TEST(Definition, UnknownStepsInAfterAreNamed) {
-  EXPECT_THAT(problem("    - {name: reserve, topic: t, command: A}\n    - {name: b, after: [resreve], topic: t, command: B}\n"), HasSubstr("did you mean 'reserve'?"));
+  EXPECT_THAT(problem("    - {name: reserve, topic: t, command: A}\n    - {name: b, after: [resreve], topic: t, command: B}\n"),
+              HasSubstr("did you mean 'reserve'?"));
 }
 
 TEST(Definition, ParallelStepsAreRefusedWithTheWayToPutThemInSequence) {
   EXPECT_THAT(problem("    - {name: a, topic: t, command: A}\n    - {name: b, topic: t, command: B}\n"), HasSubstr("add after: [a] to 'b'"));
-  EXPECT_THAT(problem("    - {name: a, topic: t, command: A}\n    - {name: b, after: [a], topic: t, command: B}\n    - {name: c, after: [a], topic: t, command: C}\n"),
+  EXPECT_THAT(problem("    - {name: a, topic: t, command: A}\n    - {name: b, after: [a], topic: t, command: B}\n    - {name: c, after: [a], topic: "
+                      "t, command: C}\n"),
               HasSubstr("could run at the same time"));
 }
 
 TEST(Definition, CyclesAreRefused) {
-  EXPECT_THAT(problem("    - {name: a, after: [b], topic: t, command: A}\n    - {name: b, after: [a], topic: t, command: B}\n"), HasSubstr("break the cycle"));
+  EXPECT_THAT(problem("    - {name: a, after: [b], topic: t, command: A}\n    - {name: b, after: [a], topic: t, command: B}\n"),
+              HasSubstr("break the cycle"));
   EXPECT_THAT(problem("    - {name: a, after: [a], topic: t, command: A}\n"), HasSubstr("comes after itself"));
 }
 
@@ -146,7 +154,8 @@ TEST(Catalog, LoadsAFolderAndNamesTheFilesThatAreWrong) {
 TEST(DefinitionSchema, NamesTheKeysThatTheReaderKnows) {
   std::ifstream file(std::filesystem::path(std::getenv("OUTRIGGER_SOURCE_DIR")) / "api/schemas/saga-definition.schema.json");
   const auto schema = nlohmann::json::parse(file);
-  const auto body = nlohmann::json::parse(parse_definition(with_steps("    - {name: a, topic: t, command: A, compensate: {command: B}}\n"), "x").value().body);
+  const auto body =
+      nlohmann::json::parse(parse_definition(with_steps("    - {name: a, topic: t, command: A, compensate: {command: B}}\n"), "x").value().body);
   const auto keys = [](const nlohmann::json& object) {
     std::set<std::string> names;
     for (const auto& [key, value] : object.items()) {

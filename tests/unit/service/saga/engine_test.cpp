@@ -76,7 +76,8 @@ class EngineTest : public ::testing::Test {
   }
 
   static bool eventually(const std::function<bool()>& condition) {
-    for (const auto deadline = std::chrono::steady_clock::now() + 20s; std::chrono::steady_clock::now() < deadline; std::this_thread::sleep_for(1ms)) {
+    for (const auto deadline = std::chrono::steady_clock::now() + 20s; std::chrono::steady_clock::now() < deadline;
+         std::this_thread::sleep_for(1ms)) {
       if (condition()) {
         return true;
       }
@@ -134,10 +135,11 @@ TEST_F(EngineTest, EverySagaOfACommitIsStoredUnderItsOwnId) {
   std::map<std::string, std::string> ids;
   for (std::size_t i = 0; i < kSagas; ++i) {
     const auto key = std::to_string(i);
-    engine_->start({.definition = "sequence", .idempotency_key = key, .business_key = key, .input = "{}", .traceparent = {}}, [&, key](Result<Started> started) {
-      const std::lock_guard lock(mutex);
-      ids[key] = started ? started->saga->id : started.error().to_string();
-    });
+    engine_->start({.definition = "sequence", .idempotency_key = key, .business_key = key, .input = "{}", .traceparent = {}},
+                   [&, key](Result<Started> started) {
+                     const std::lock_guard lock(mutex);
+                     ids[key] = started ? started->saga->id : started.error().to_string();
+                   });
   }
   ASSERT_TRUE(eventually([&] {
     const std::lock_guard lock(mutex);

@@ -32,8 +32,8 @@ struct Message {
 /// A participant's database: the inbox helper's contract.
 struct Participant {
   enum class Do : std::uint8_t { kNever, kApplied, kFailed } done = Do::kNever;
-  bool undone = false;     ///< the undo was carried out, or left a tombstone
-  int effects = 0;         ///< applied minus undone
+  bool undone = false;  ///< the undo was carried out, or left a tombstone
+  int effects = 0;      ///< applied minus undone
   int applications = 0;
 };
 
@@ -41,15 +41,17 @@ struct World {
   SagaState saga;
   std::vector<Participant> participants;
   std::multiset<Message> network;
-  int faults = 0;          ///< left
+  int faults = 0;  ///< left
 };
 
 /// Depth first over all worlds. Times are left out of the key: a timer fires when it is due, wherever that is.
 class Explorer final {
  public:
   Explorer(Definition definition, int faults) : definition_(std::move(definition)) {
-    auto first = begin(definition_, {.id = "p0-01HZX3V6Q8M2T4R9K5W7Y1B3DC", .partition = 0, .idempotency_key = {}, .business_key = {}, .input = "{}", .traceparent = {}},
-                       WallTime(1'000'000ms));
+    auto first =
+        begin(definition_,
+              {.id = "p0-01HZX3V6Q8M2T4R9K5W7Y1B3DC", .partition = 0, .idempotency_key = {}, .business_key = {}, .input = "{}", .traceparent = {}},
+              WallTime(1'000'000ms));
     World world{.saga = std::move(first.state), .participants = std::vector<Participant>(definition_.steps.size()), .network = {}, .faults = faults};
     send(world, first.commands);
     explore(world);
@@ -58,7 +60,7 @@ class Explorer final {
   std::map<SagaStatus, std::size_t> ends;
   std::set<std::pair<std::string, StepStatus>> reached;
   std::size_t worlds = 0;
-  std::string problem;     ///< the first one, with the way to it
+  std::string problem;  ///< the first one, with the way to it
 
  private:
   void explore(const World& world) {
@@ -163,10 +165,10 @@ class Explorer final {
         } else if (is_first && outcome == Outcome::kFailed) {
           participant.done = Participant::Do::kFailed;
         }
-        answer.outcome = outcome == Outcome::kRetry                                                   ? Outcome::kRetry
-                         : participant.done == Participant::Do::kApplied                              ? Outcome::kSuccess
-                         : participant.done == Participant::Do::kFailed                               ? Outcome::kFailed
-                                                                                                      : Outcome::kRefused;
+        answer.outcome = outcome == Outcome::kRetry                      ? Outcome::kRetry
+                         : participant.done == Participant::Do::kApplied ? Outcome::kSuccess
+                         : participant.done == Participant::Do::kFailed  ? Outcome::kFailed
+                                                                         : Outcome::kRefused;
       } else {
         if (outcome != Outcome::kSuccess && next.faults-- == 0) {
           continue;
@@ -199,7 +201,11 @@ class Explorer final {
 
   void send(World& world, const std::vector<Command>& commands) {
     for (const auto& command : commands) {
-      world.network.insert({.is_reply = false, .step = *definition_.index_of(command.step), .direction = command.direction, .attempt = command.attempt, .outcome = {}});
+      world.network.insert({.is_reply = false,
+                            .step = *definition_.index_of(command.step),
+                            .direction = command.direction,
+                            .attempt = command.attempt,
+                            .outcome = {}});
     }
   }
 
@@ -262,13 +268,15 @@ class Explorer final {
   [[nodiscard]] std::string key_of(const World& world) const {
     std::string key = std::to_string(world.faults) + std::string(name(world.saga.status));
     for (const auto& step : world.saga.steps) {
-      key += std::format("|{},{},{},{},{},{}", static_cast<int>(step.status), step.attempt, step.undo_attempt, step.undo_waits, step.next_at.has_value(), step.completion_sequence);
+      key += std::format("|{},{},{},{},{},{}", static_cast<int>(step.status), step.attempt, step.undo_attempt, step.undo_waits,
+                         step.next_at.has_value(), step.completion_sequence);
     }
     for (const auto& participant : world.participants) {
       key += std::format("|{},{},{}", static_cast<int>(participant.done), participant.undone, participant.effects);
     }
     for (const auto& message : world.network) {
-      key += std::format("|{},{},{},{},{}", message.is_reply, message.step, static_cast<int>(message.direction), message.attempt, static_cast<int>(message.outcome));
+      key += std::format("|{},{},{},{},{}", message.is_reply, message.step, static_cast<int>(message.direction), message.attempt,
+                         static_cast<int>(message.outcome));
     }
     return key;
   }

@@ -106,7 +106,7 @@ class Process final : public journal::Listener {
 
 /// A participant's database: inbox, effects, tombstones.
 struct Database {
-  std::map<std::string, Outcome> done;   ///< by saga and step
+  std::map<std::string, Outcome> done;  ///< by saga and step
   std::set<std::string> undone;
   std::map<std::string, int> effects;
   int doubled = 0;
@@ -146,7 +146,8 @@ class Simulation final {
     settings_.queue_capacity = 8;
     settings_.reply_queue_capacity = 16;
     settings_.batch_limit = 6;
-    EXPECT_TRUE(catalog_.add(outrigger::testing::make_sequence({.steps = 3, .attempts = 4, .undo_attempts = 6, .timeout = 500ms, .deadline = 20s})).has_value());
+    EXPECT_TRUE(catalog_.add(outrigger::testing::make_sequence({.steps = 3, .attempts = 4, .undo_attempts = 6, .timeout = 500ms, .deadline = 20s}))
+                    .has_value());
     start_process();
   }
 
@@ -342,8 +343,8 @@ class Simulation final {
       return false;
     }
     const auto states = log_.states();
-    return acknowledged_.size() == kKeys && states.size() == kKeys && network_.commands.empty() && network_.replies.empty() && process_->is_healthy() &&
-           std::ranges::all_of(states, [](const auto& entry) { return decode(entry.second).value().is_finished(); });
+    return acknowledged_.size() == kKeys && states.size() == kKeys && network_.commands.empty() && network_.replies.empty() &&
+           process_->is_healthy() && std::ranges::all_of(states, [](const auto& entry) { return decode(entry.second).value().is_finished(); });
   }
 
   const bool has_broker_;
