@@ -154,7 +154,17 @@ Result<std::vector<api::Fault>> read_faults(std::string_view yaml, std::string_v
   yaml::Problems problems;
   std::vector<api::Fault> faults;
   for (const auto& document : *documents) {
-    faults.push_back(read_fault(document, problems));
+    const yaml::Node* listed = document.find("faults");
+    if (listed == nullptr) {
+      faults.push_back(read_fault(document, problems));
+      continue;
+    }
+    for (const auto& item : listed->items) {
+      faults.push_back(read_fault(item, problems));
+    }
+    yaml::Mapping listing(document, problems, "a listing");
+    listing.allow("faults");
+    listing.finish();
   }
   if (faults.empty()) {
     problems.add(std::string(file), "holds no fault");

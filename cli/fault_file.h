@@ -23,7 +23,8 @@ namespace outrigger::cli {
 ///     trigger: {percent: 25, seed: 42}
 ///     action: {delay: {fixed: 300ms, jitter: 50ms}}      # or {abort: {status: 503}}
 ///
-/// What the sidecar adds (hits, skipped, createTime, expireTime) may stand there and is ignored, so that a listing can be applied.
+/// Or the listing that `outrigger fault list --output yaml` prints: `faults: [...]`, where what the sidecar adds (hits, skipped,
+/// createTime, expireTime) is ignored.
 /// Errors: kInvalidArgument, a line "file:line:column: …" a problem. Bounds are the sidecar's business.
 [[nodiscard]] Result<std::vector<sidecar::admin::v1::Fault>> read_faults(std::string_view yaml, std::string_view file);
 

@@ -126,6 +126,18 @@ TEST_F(FaultCommandsTest, ListsWithHits) {
   EXPECT_EQ(Json::parse(out_.str()).at("faults").at(0).at("hits"), 1);
 }
 
+TEST_F(FaultCommandsTest, AppliesWhatItListed) {
+  start();
+  for (const char* id : {"one", "two"}) {
+    ASSERT_EQ(run({"apply", "--id", id, "--ttl", "1m", "--abort", "503", "--path-prefix", "/v1"}), 0);
+  }
+  ASSERT_EQ(run({"list", "--output", "yaml"}), 0);
+  in_.str(out_.str());
+  ASSERT_EQ(run({"delete", "--all"}), 0);
+  EXPECT_EQ(run({"apply", "-"}), 0) << error_.str();
+  EXPECT_EQ(engine_->list().size(), 2U);
+}
+
 TEST_F(FaultCommandsTest, DeletesByIdOrAll) {
   start();
   for (const char* id : {"one", "two", "three"}) {
