@@ -21,7 +21,7 @@ std::string grpc_target(const std::string& target) { return target.starts_with('
 std::string actor() {
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
-  const char* user = std::getenv("USER");
+  const char* user = std::getenv("USER");  // NOLINT(concurrency-mt-unsafe): nobody sets the environment
   return std::format("{}@{}", user != nullptr ? std::string(user) : "uid " + std::to_string(getuid()), host.data());
 }
 

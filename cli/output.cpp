@@ -76,13 +76,14 @@ void emit(YAML::Emitter& out, const nlohmann::ordered_json& value) {
 }  // namespace
 
 bool wants_colour(int file_descriptor) {
-  const char* no_color = std::getenv("NO_COLOR");
-  const char* terminal = std::getenv("TERM");
+  const char* no_color = std::getenv("NO_COLOR");  // NOLINT(concurrency-mt-unsafe): read once, before any thread
+  const char* terminal = std::getenv("TERM");      // NOLINT(concurrency-mt-unsafe)
   return isatty(file_descriptor) == 1 && (no_color == nullptr || *no_color == '\0') && terminal != nullptr && std::string_view(terminal) != "dumb";
 }
 
 std::string render(const Table& table, bool has_colour) {
   std::vector<std::size_t> widths;
+  widths.reserve(table.columns.size());
   for (const auto& column : table.columns) {
     widths.push_back(width(column));
   }

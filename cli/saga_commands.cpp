@@ -108,9 +108,8 @@ int start(const SagaOptions& options, CommandContext& context) {
     }
   });
   if (const std::string status = saga_status(*saga).text; !options.expect.empty() && status != options.expect) {
-    return context.output.failure(
-        {is_at_rest(*saga) ? ErrorCode::kFailedPrecondition : ErrorCode::kDeadlineExceeded,
-         std::format("is {} after at most {}, expected {}", status, options.wait, options.expect), text_of(*saga, "id")});
+    return context.output.failure({is_at_rest(*saga) ? ErrorCode::kFailedPrecondition : ErrorCode::kDeadlineExceeded,
+                                   std::format("is {} after at most {}, expected {}", status, options.wait, options.expect), text_of(*saga, "id")});
   }
   return exit_code::kOk;
 }

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <format>
+#include <system_error>
 #include <utility>
 
 #include "sidecar/admin/internal/unix_socket.h"
@@ -54,8 +55,8 @@ Result<SocketClaim> SocketClaim::take(const std::filesystem::path& socket) {
   SocketClaim claim;
   claim.lock_fd_ = open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (claim.lock_fd_ < 0) {
-    return fail(ErrorCode::kUnavailable, std::format("cannot be made: {}; make its folder and let this user write to it", std::strerror(errno)),
-                lock);
+    return fail(ErrorCode::kUnavailable,
+                std::format("cannot be made: {}; make its folder and let this user write to it", std::system_category().message(errno)), lock);
   }
   if (flock(claim.lock_fd_, LOCK_EX | LOCK_NB) != 0) {
     return fail(ErrorCode::kUnavailable, "another process serves this admin socket: stop it, or choose another path with --admin-socket", where);

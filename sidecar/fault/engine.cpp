@@ -111,7 +111,7 @@ struct Engine::Shared {
       return fail(ErrorCode::kFailedPrecondition, "this sidecar is draining and takes no more faults");
     }
     const auto current = table.load();
-    if (const auto twin = current->find(wanted.id, now)) {
+    if (auto twin = current->find(wanted.id, now)) {
       if (twin->specification == wanted) {
         return twin;
       }
