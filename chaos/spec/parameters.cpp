@@ -29,7 +29,7 @@ class Substitution {
       case yaml::Node::Kind::kNull: break;
       case yaml::Node::Kind::kScalar: in_scalar(node); break;
       case yaml::Node::Kind::kSequence: std::ranges::for_each(node.items, [this](yaml::Node& item) { in(item); }); break;
-      case yaml::Node::Kind::kMapping: std::ranges::for_each(node.entries, [this](auto& entry) { in(entry.second); }); break;
+      case yaml::Node::Kind::kMapping: std::ranges::for_each(node.entries, [this](auto& entry) { in(entry.value); }); break;
     }
   }
 
@@ -73,8 +73,8 @@ class Substitution {
 };
 
 yaml::Node* find_entry(yaml::Node& node, std::string_view key) {
-  const auto found = std::ranges::find_if(node.entries, [&](const auto& entry) { return entry.first == key; });
-  return found == node.entries.end() ? nullptr : &found->second;
+  const auto found = std::ranges::find_if(node.entries, [&](const auto& entry) { return entry.key == key; });
+  return found == node.entries.end() ? nullptr : &found->value;
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "lib/runtime/error.h"
@@ -13,13 +12,14 @@ namespace outrigger::yaml {
 
 /// One value of a YAML document and where it stands. Owns its children; copying copies them.
 struct Node {
+  struct Entry;
   enum class Kind : std::uint8_t { kNull, kScalar, kSequence, kMapping };
 
   Kind kind = Kind::kNull;
   bool quoted = false;                                ///< a scalar in quotes or a block: text, whatever it looks like
   std::string scalar;                                 ///< of kScalar
   std::vector<Node> items;                            ///< of kSequence
-  std::vector<std::pair<std::string, Node>> entries;  ///< of kMapping, in the order of the file
+  std::vector<Entry> entries;                         ///< of kMapping, in the order of the file
   std::shared_ptr<const std::string> file;            ///< as the caller named it
   int line = 0;                                       ///< 1-based; of a mapping's entry: its value
   int column = 0;
@@ -32,6 +32,11 @@ struct Node {
   [[nodiscard]] std::string where_key() const;
   /// The entry of a mapping, or nullptr.
   [[nodiscard]] const Node* find(std::string_view key) const;
+};
+
+struct Node::Entry {
+  std::string key;
+  Node value;
 };
 
 /// Parses every document of `text`; `file` is what error messages name.

@@ -162,8 +162,8 @@ std::string Node::where() const { return std::format("{}:{}:{}", file ? *file : 
 std::string Node::where_key() const { return key_line == 0 ? where() : std::format("{}:{}:{}", file ? *file : "", key_line, key_column); }
 
 const Node* Node::find(std::string_view key) const {
-  const auto found = std::ranges::find_if(entries, [&](const auto& entry) { return entry.first == key; });
-  return found == entries.end() ? nullptr : &found->second;
+  const auto found = std::ranges::find_if(entries, [&](const auto& entry) { return entry.key == key; });
+  return found == entries.end() ? nullptr : &found->value;
 }
 
 Result<std::vector<Node>> parse_documents(std::string_view text, std::string_view file) {

@@ -13,7 +13,7 @@ std::string problem(std::string_view text) {
 TEST(YamlParser, KeepsOrderPositionsAndQuotes) {
   const auto root = parse("a: 1\nb:\n  - x\n  - \"7\"\n", "f.yaml").value();
   ASSERT_EQ(root.entries.size(), 2U);
-  EXPECT_EQ(root.entries[0].first, "a");
+  EXPECT_EQ(root.entries[0].key, "a");
   EXPECT_EQ(root.find("a")->where(), "f.yaml:1:4");
   EXPECT_EQ(root.find("a")->where_key(), "f.yaml:1:1");
   EXPECT_FALSE(root.find("a")->quoted);
