@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """orders_on_kafka.py [TEST…]: the 200 orders through outrigger-service and outrigger-participants on the real brokers that
-`cluster.sh with` started. Tests: Smoke (one broker is enough), Crash (three). Ends only processes that it started."""
+`cluster.sh with` started. Tests: Smoke and Fence (one broker is enough), Crash (three). Ends only processes that it started."""
 import collections
 import os
 import pathlib
@@ -97,6 +97,43 @@ class Smoke(OnKafka):
                 self.assertEqual([line for line in metrics.splitlines() if name in line and not line.startswith("#") and not line.endswith(" 0")], [])
         self.assertEqual([daemon.stop() for daemon in reversed(self.started)], [0, 0])
         self.assertNotIn('"level":"error"', service.log_text())
+
+
+class Fence(OnKafka):
+    def test_a_second_service_of_the_same_name_ends_the_first_with_78(self):
+        self.start_participants()
+        first = self.start_service("--drain-delay", "0ms")
+        second = daemons.start_service(self.folder / "second", self.folder / "second-data", "--journal", "kafka", "--kafka-bootstrap", BOOTSTRAP,
+                                       "--kafka-topic-generation", self.generation, "--instance", f"service-{self.generation}", ready_within=90)
+        self.started.append(second)
+        self.assertEqual(first.wait(within=60), 78)
+        self.assertIn(f"another process runs with the instance name service-{self.generation}", first.log_text())
+        line = order_client.load_orders(daemons.ORDERS)[0]
+        outcome = order_client.place_all(order_client.Client(second.ports["http"]), [line])[0]
+        self.assertEqual(outcome.status, line["expect"])
+
+    def test_two_services_share_the_work_and_one_alone_takes_it_over(self):
+        self.start_participants()
+        first = self.start_service()
+        second = daemons.start_service(self.folder / "second", self.folder / "second-data", "--journal", "kafka", "--kafka-bootstrap", BOOTSTRAP,
+                                       "--kafka-topic-generation", self.generation, "--instance", f"other-{self.generation}", ready_within=90)
+        self.started.append(second)
+        owned = lambda daemon: self.metric(daemon, "outrigger_saga_partitions_owned")
+        self.until(lambda: owned(first) == 6 and owned(second) == 6, "six partitions each")
+        second.kill()
+        self.until(lambda: owned(first) == 12, "all partitions back after the session timeout", within=60)
+        outcomes = order_client.place_all(order_client.Client(first.ports["http"]), order_client.load_orders(daemons.ORDERS)[:40])
+        self.assertEqual(order_client.problems_of(outcomes), [])
+
+    def metric(self, daemon, name):
+        _, _, text = order_client.Client(daemon.ports["operations"]).request("GET", "/metrics")
+        return next((float(line.split()[-1]) for line in text.splitlines() if line.startswith(name)), None)
+
+    def until(self, condition, what, within=40):
+        end = time.monotonic() + within
+        while not condition():
+            self.assertLess(time.monotonic(), end, what)
+            time.sleep(0.05)
 
 
 class Crash(OnKafka):
