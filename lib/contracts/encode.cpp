@@ -32,7 +32,8 @@ void append_little_endian(Bits bits, std::string& out) {
 
 std::unexpected<Error> mismatch(const std::string& path, const Json& value, std::string_view expected) {
   // A list or an object may be deeper than the stack that printing it would take.
-  auto text = value.is_structured() ? std::string(value.is_array() ? "a list" : "an object") : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  auto text =
+      value.is_structured() ? std::string(value.is_array() ? "a list" : "an object") : value.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (text.size() > 60) {
     text.resize(57);
     text += "...";

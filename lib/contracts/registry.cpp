@@ -19,7 +19,8 @@ Result<void> SchemaRegistry::add(Schema schema) {
   const auto fingerprint = schema.fingerprint();
   const auto [entry, is_new] = by_fingerprint_.try_emplace(fingerprint, schema);
   if (!is_new && entry->second.canonical_form() != schema.canonical_form()) {
-    return fail(ErrorCode::kAlreadyExists, std::format("{} and {} have the same fingerprint {:016x}", entry->second.name(), schema.name(), fingerprint));
+    return fail(ErrorCode::kAlreadyExists,
+                std::format("{} and {} have the same fingerprint {:016x}", entry->second.name(), schema.name(), fingerprint));
   }
   by_name_.insert_or_assign(schema.name(), fingerprint);
   return {};
@@ -103,7 +104,8 @@ Result<DecodedRecord> SchemaRegistry::decode(std::string_view record, const Deco
   }
   const auto* schema = find(fingerprint);
   if (schema == nullptr) {
-    return fail(ErrorCode::kNotFound, std::format("no schema here has the fingerprint {:016x}: the record was written by a newer or another program", fingerprint));
+    return fail(ErrorCode::kNotFound,
+                std::format("no schema here has the fingerprint {:016x}: the record was written by a newer or another program", fingerprint));
   }
   auto json = contracts::decode(*schema, record.substr(kHeaderBytes), limits);
   if (!json) {

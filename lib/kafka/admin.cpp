@@ -28,7 +28,8 @@ class Admin::Impl {
 
   /// Runs one admin request and waits for its event.
   template <class Request>
-  [[nodiscard]] Result<EventPtr> ask(rd_kafka_admin_op_t operation, std::string_view doing, std::chrono::milliseconds timeout, Request&& request) const {
+  [[nodiscard]] Result<EventPtr> ask(rd_kafka_admin_op_t operation, std::string_view doing, std::chrono::milliseconds timeout,
+                                     Request&& request) const {
     const internal::QueuePtr queue(rd_kafka_queue_new(handle_.get()));
     const OptionsPtr options(rd_kafka_AdminOptions_new(handle_.get(), operation));
     std::array<char, kErrorText> text{};
@@ -53,7 +54,8 @@ class Admin::Impl {
 
 Result<std::unique_ptr<Admin>> Admin::create(const ClientSettings& settings) {
   // A consumer, because only consumers have an isolation level: that of ListOffsets, which decides what "high" means.
-  auto conf = internal::make_conf(settings, {{"group.id", "outrigger-admin"}, {"isolation.level", "read_uncommitted"}, {"enable.auto.commit", "false"}});
+  auto conf =
+      internal::make_conf(settings, {{"group.id", "outrigger-admin"}, {"isolation.level", "read_uncommitted"}, {"enable.auto.commit", "false"}});
   if (!conf) {
     return std::unexpected(conf.error());
   }
@@ -79,7 +81,8 @@ Result<std::string> Admin::cluster_id(std::chrono::milliseconds timeout) const {
 
 Result<int> Admin::broker_count(std::chrono::milliseconds timeout) const {
   const rd_kafka_metadata_t* metadata = nullptr;
-  if (const auto code = rd_kafka_metadata(impl_->handle(), 0, nullptr, &metadata, static_cast<int>(timeout.count())); code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+  if (const auto code = rd_kafka_metadata(impl_->handle(), 0, nullptr, &metadata, static_cast<int>(timeout.count()));
+      code != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return internal::failure(code, "ask for the brokers");
   }
   const int count = metadata->broker_cnt;
@@ -102,9 +105,10 @@ Result<void> Admin::create_topics(const std::vector<TopicSpec>& topics, std::chr
     raw.push_back(made.get());
     owned.push_back(std::move(made));
   }
-  auto event = impl_->ask(RD_KAFKA_ADMIN_OP_CREATETOPICS, "create topics", timeout, [&](const rd_kafka_AdminOptions_t* options, rd_kafka_queue_t* queue) {
-    rd_kafka_CreateTopics(impl_->handle(), raw.data(), raw.size(), options, queue);
-  });
+  auto event =
+      impl_->ask(RD_KAFKA_ADMIN_OP_CREATETOPICS, "create topics", timeout, [&](const rd_kafka_AdminOptions_t* options, rd_kafka_queue_t* queue) {
+        rd_kafka_CreateTopics(impl_->handle(), raw.data(), raw.size(), options, queue);
+      });
   if (!event) {
     return std::unexpected(event.error());
   }
@@ -197,8 +201,10 @@ Result<Watermarks> Admin::watermarks(const TopicPartition& partition, std::chron
   Watermarks marks;
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   for (;;) {
-    const auto left = std::max<std::int64_t>(1, std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count());
-    const auto code = rd_kafka_query_watermark_offsets(impl_->handle(), partition.topic.c_str(), partition.partition, &marks.low, &marks.high, static_cast<int>(left));
+    const auto left =
+        std::max<std::int64_t>(1, std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count());
+    const auto code = rd_kafka_query_watermark_offsets(impl_->handle(), partition.topic.c_str(), partition.partition, &marks.low, &marks.high,
+                                                       static_cast<int>(left));
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR) {
       return marks;
     }

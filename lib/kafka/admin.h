@@ -21,7 +21,7 @@ struct TopicSpec {
 };
 
 struct TopicDescription {
-  std::string id;                             ///< changes when a topic is removed and made again
+  std::string id;  ///< changes when a topic is removed and made again
   std::int32_t partitions = 0;
   std::int32_t replication_factor = 0;        ///< of the partition that has fewest
   std::map<std::string, std::string> config;  ///< as it holds, defaults included

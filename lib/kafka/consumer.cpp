@@ -10,7 +10,8 @@ namespace {
 using internal::ErrorPtr;
 
 ReceivedRecord read_message(const rd_kafka_message_t& message) {
-  ReceivedRecord record{.topic = rd_kafka_topic_name(message.rkt), .partition = message.partition, .offset = message.offset, .key = {}, .value = {}, .headers = {}};
+  ReceivedRecord record{
+      .topic = rd_kafka_topic_name(message.rkt), .partition = message.partition, .offset = message.offset, .key = {}, .value = {}, .headers = {}};
   if (message.key != nullptr) {
     record.key.assign(static_cast<const char*>(message.key), message.key_len);
   }
@@ -87,11 +88,12 @@ class Consumer::Impl {
       return EndOfPartition{.partition = *partition, .next = message->offset};
     }
     const auto fatal = rd_kafka_fatal_error(handle_.get(), nullptr, 0);
-    return ConsumerError{.message = std::format("{} ({})", rd_kafka_message_errstr(message.get()), rd_kafka_err2name(message->err)),
-                         .is_fatal = fatal != RD_KAFKA_RESP_ERR_NO_ERROR,
-                         .is_instance_fenced = fatal == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID || message->err == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID,
-                         .is_out_of_range = message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET || message->err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE,
-                         .partition = std::move(partition)};
+    return ConsumerError{
+        .message = std::format("{} ({})", rd_kafka_message_errstr(message.get()), rd_kafka_err2name(message->err)),
+        .is_fatal = fatal != RD_KAFKA_RESP_ERR_NO_ERROR,
+        .is_instance_fenced = fatal == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID || message->err == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID,
+        .is_out_of_range = message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET || message->err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE,
+        .partition = std::move(partition)};
   }
 
   Result<void> seek(const Position& position) {
@@ -122,8 +124,8 @@ class Consumer::Impl {
         break;
       }
       if (left.count() <= 0) {
-        return internal::failure(code == RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT ? RD_KAFKA_RESP_ERR__TIMED_OUT : code,
-                                 "read committed positions", code == RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT ? "a transaction on them stays open" : "");
+        return internal::failure(code == RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT ? RD_KAFKA_RESP_ERR__TIMED_OUT : code, "read committed positions",
+                                 code == RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT ? "a transaction on them stays open" : "");
       }
       std::this_thread::sleep_for(std::chrono::milliseconds{20});
     }
@@ -211,7 +213,9 @@ std::string GroupMetadata::member_id() const {
 
 Consumer::Consumer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Consumer::~Consumer() = default;
-Result<void> Consumer::subscribe(const std::vector<std::string>& topics, RebalanceCallbacks callbacks) { return impl_->subscribe(topics, std::move(callbacks)); }
+Result<void> Consumer::subscribe(const std::vector<std::string>& topics, RebalanceCallbacks callbacks) {
+  return impl_->subscribe(topics, std::move(callbacks));
+}
 Result<void> Consumer::assign(std::span<const Position> positions) { return impl_->assign(positions); }
 Polled Consumer::poll(std::chrono::milliseconds timeout) { return impl_->poll(timeout); }
 Result<void> Consumer::seek(const Position& position) { return impl_->seek(position); }

@@ -19,12 +19,12 @@ namespace outrigger::kafka {
 struct ConsumerSettings {
   ClientSettings client;
   std::string group;
-  std::string instance;                                   ///< group.instance.id: a restart within the session keeps the partitions
+  std::string instance;  ///< group.instance.id: a restart within the session keeps the partitions
   std::chrono::milliseconds session_timeout{10'000};
-  std::chrono::milliseconds max_poll_interval{120'000};   ///< longer than any callback may take
+  std::chrono::milliseconds max_poll_interval{120'000};  ///< longer than any callback may take
   bool read_committed = true;
-  bool partition_eof = false;                             ///< poll() reports EndOfPartition
-  std::size_t queue_bytes = 8U * 1024 * 1024;             ///< fetched ahead, all partitions together
+  bool partition_eof = false;                  ///< poll() reports EndOfPartition
+  std::size_t queue_bytes = 8U * 1024 * 1024;  ///< fetched ahead, all partitions together
 };
 
 /// Called from within poll() and close(), on their thread.
@@ -74,7 +74,8 @@ class Consumer final {
 
   /// The group's committed position of each partition, in order; nothing where none was committed. Waits until no transaction
   /// is pending on them (KIP-447, require-stable). Errors: kDeadlineExceeded, kUnavailable.
-  [[nodiscard]] Result<std::vector<std::optional<std::int64_t>>> committed(std::span<const TopicPartition> partitions, std::chrono::milliseconds timeout);
+  [[nodiscard]] Result<std::vector<std::optional<std::int64_t>>> committed(std::span<const TopicPartition> partitions,
+                                                                           std::chrono::milliseconds timeout);
 
   /// Commits outside of a transaction. Errors: kAborted (a newer generation has the partitions), kUnavailable.
   [[nodiscard]] Result<void> commit(std::span<const Position> positions);

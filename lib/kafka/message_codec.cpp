@@ -123,7 +123,8 @@ MessageCodec::MessageCodec(const contracts::SchemaRegistry& registry, std::strin
 Result<OutgoingRecord> MessageCodec::encode(const Command& command, std::string_view reply_topic) const {
   const auto own = std::format("{}.{}", package_, command.type);
   const bool has_own = registry_.find(own) != nullptr;
-  auto value = has_own ? registry_.encode(own, command.payload) : registry_.encode(kJsonText, Json{{"json", command.payload}}.dump(-1, ' ', false, Json::error_handler_t::replace));
+  auto value = has_own ? registry_.encode(own, command.payload)
+                       : registry_.encode(kJsonText, Json{{"json", command.payload}}.dump(-1, ' ', false, Json::error_handler_t::replace));
   if (!value) {
     return fail(value.error().code, value.error().message, std::format("command {} of {}", command.type, command.idempotency_key()));
   }
@@ -156,7 +157,8 @@ Result<Command> MessageCodec::decode_command(const ReceivedRecord& record) const
   } else if (decoded->schema == std::format("{}.{}", package_, command.type)) {
     command.payload = std::move(decoded->json);
   } else {
-    return fail(ErrorCode::kInvalidArgument, std::format("{} is {}, but the record was written as {}", header::kType, command.type, decoded->schema), record.position());
+    return fail(ErrorCode::kInvalidArgument, std::format("{} is {}, but the record was written as {}", header::kType, command.type, decoded->schema),
+                record.position());
   }
   return command;
 }

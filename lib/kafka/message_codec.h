@@ -28,8 +28,8 @@ inline constexpr std::string_view kIdempotencyKey = "idempotency-key";
 inline constexpr std::string_view kReplyTo = "reply-to";
 inline constexpr std::string_view kDeadline = "deadline";
 inline constexpr std::string_view kTraceparent = "traceparent";
-inline constexpr std::string_view kReason = "reason";            ///< dead letters: why
-inline constexpr std::string_view kOrigin = "original-position"; ///< dead letters: "topic/partition@offset"
+inline constexpr std::string_view kReason = "reason";             ///< dead letters: why
+inline constexpr std::string_view kOrigin = "original-position";  ///< dead letters: "topic/partition@offset"
 }  // namespace header
 
 /// The schemas of the protocol itself: outrigger.saga.v1.{JsonText, Reply, HistoryEvent}.

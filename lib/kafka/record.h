@@ -51,9 +51,9 @@ struct Position {
 
 /// What every client needs to know.
 struct ClientSettings {
-  std::string bootstrap;                      ///< "host:port,…"
+  std::string bootstrap;  ///< "host:port,…"
   std::string client_id = "outrigger";
-  std::map<std::string, std::string> extra;   ///< further librdkafka properties; they win
+  std::map<std::string, std::string> extra;  ///< further librdkafka properties; they win
 };
 
 }  // namespace outrigger::kafka

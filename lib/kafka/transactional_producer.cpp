@@ -107,7 +107,8 @@ class TransactionalProducer::Impl {
     if (const ErrorPtr abort(rd_kafka_abort_transaction(handle_.get(), kRemainingTransactionTime)); abort) {
       return unknown("abort", *abort);
     }
-    return std::unexpected(WriteError{is_instance ? WriteFailure::kInstanceFenced : WriteFailure::kFenced, std::format("{}: {}", doing, describe(error))});
+    return std::unexpected(
+        WriteError{is_instance ? WriteFailure::kInstanceFenced : WriteFailure::kFenced, std::format("{}: {}", doing, describe(error))});
   }
 
   internal::HandlePtr handle_;

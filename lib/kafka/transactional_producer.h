@@ -15,10 +15,10 @@ namespace outrigger::kafka {
 
 /// Why a transaction did not commit for certain. They differ in what the caller must do.
 enum class WriteFailure : std::uint8_t {
-  kFenced,         ///< the group has a newer generation: nothing was written, the partitions are another's
-  kInstanceFenced, ///< another process joined with this static instance id: nothing was written; end this process
-  kSuperseded,     ///< a newer producer has this transactional id, or the broker gave up this one's transaction; nothing was written
-  kUnknown,        ///< it may have been committed or not: destroy this producer, make a new one, read what is there
+  kFenced,          ///< the group has a newer generation: nothing was written, the partitions are another's
+  kInstanceFenced,  ///< another process joined with this static instance id: nothing was written; end this process
+  kSuperseded,      ///< a newer producer has this transactional id, or the broker gave up this one's transaction; nothing was written
+  kUnknown,         ///< it may have been committed or not: destroy this producer, make a new one, read what is there
 };
 
 struct WriteError {
@@ -28,8 +28,8 @@ struct WriteError {
 
 struct TransactionalSettings {
   ClientSettings client;
-  std::string transactional_id;                             ///< stable over restarts: a new incarnation ends its predecessor's transaction
-  std::chrono::milliseconds transaction_timeout{10'000};    ///< after it the broker aborts; bounds every wait here
+  std::string transactional_id;                           ///< stable over restarts: a new incarnation ends its predecessor's transaction
+  std::chrono::milliseconds transaction_timeout{10'000};  ///< after it the broker aborts; bounds every wait here
 };
 
 /// Writes records and consumer positions as one transaction (KIP-98, KIP-447). Used by one thread.

@@ -51,15 +51,16 @@ class Carrier::Impl {
     }
     admin_ = std::move(*admin);
     consumer_ = std::move(*consumer);
-    const auto joined = consumer_->subscribe({std::string(destination(participant_->kind()))},
-                                             {.assigned = [this](const kafka::GroupMetadata&, std::vector<kafka::TopicPartition> partitions) { to_begin_ = std::move(partitions); },
-                                              .revoked =
-                                                  [this](const std::vector<kafka::TopicPartition>&, bool) {
-                                                    // Nothing is under way here: a batch is finished before the next poll.
-                                                    to_begin_.clear();
-                                                    batch_.clear();
-                                                    set_owned(0);
-                                                  }});
+    const auto joined = consumer_->subscribe(
+        {std::string(destination(participant_->kind()))},
+        {.assigned = [this](const kafka::GroupMetadata&, std::vector<kafka::TopicPartition> partitions) { to_begin_ = std::move(partitions); },
+         .revoked =
+             [this](const std::vector<kafka::TopicPartition>&, bool) {
+               // Nothing is under way here: a batch is finished before the next poll.
+               to_begin_.clear();
+               batch_.clear();
+               set_owned(0);
+             }});
     if (!joined) {
       return joined;
     }
@@ -117,7 +118,8 @@ class Carrier::Impl {
         return;
       }
       const auto position = (*committed)[i].value_or(ends->low);
-      if (auto sought = consumer_->seek({.partition = to_begin_[i], .next = position < ends->low || position > ends->high ? ends->low : position}); !sought) {
+      if (auto sought = consumer_->seek({.partition = to_begin_[i], .next = position < ends->low || position > ends->high ? ends->low : position});
+          !sought) {
         set_problem(sought.error().to_string());
         return;
       }
@@ -169,15 +171,18 @@ class Carrier::Impl {
       return fail(ErrorCode::kInvalidArgument, std::format("header {} is missing", kafka::header::kReplyTo), record.position());
     }
     if (record.header(kafka::header::kIdempotencyKey) != command->idempotency_key()) {
-      return fail(ErrorCode::kInvalidArgument, std::format("header {} is not {}", kafka::header::kIdempotencyKey, command->idempotency_key()), record.position());
+      return fail(ErrorCode::kInvalidArgument, std::format("header {} is not {}", kafka::header::kIdempotencyKey, command->idempotency_key()),
+                  record.position());
     }
     return command;
   }
 
   kafka::OutgoingRecord dead_letter(const kafka::ReceivedRecord& record, const Error& why) {
     metrics_.counter(metrics::kDeadLetters, labels_).add();
-    telemetry::log(LogLevel::kWarning, "a record is no command and goes to the dead-letter topic", {{"position", record.position()}, {"why", why.message}});
-    kafka::OutgoingRecord letter{.topic = dead_letters_, .partition = record.partition, .key = record.key, .value = record.value, .headers = record.headers};
+    telemetry::log(LogLevel::kWarning, "a record is no command and goes to the dead-letter topic",
+                   {{"position", record.position()}, {"why", why.message}});
+    kafka::OutgoingRecord letter{
+        .topic = dead_letters_, .partition = record.partition, .key = record.key, .value = record.value, .headers = record.headers};
     letter.headers.emplace_back(kafka::header::kOrigin, record.position());
     letter.headers.emplace_back(kafka::header::kReason, why.message);
     return letter;
@@ -302,8 +307,8 @@ class Carrier::Impl {
   std::jthread thread_;
 };
 
-Result<std::unique_ptr<Carrier>> Carrier::start(CarrierSettings settings, std::unique_ptr<orders::Participant> participant, contracts::SchemaRegistry contracts,
-                                                telemetry::Registry& registry) {
+Result<std::unique_ptr<Carrier>> Carrier::start(CarrierSettings settings, std::unique_ptr<orders::Participant> participant,
+                                                contracts::SchemaRegistry contracts, telemetry::Registry& registry) {
   auto impl = std::make_unique<Impl>(std::move(settings), std::move(participant), std::move(contracts), registry);
   if (auto started = impl->start(); !started) {
     return std::unexpected(started.error());

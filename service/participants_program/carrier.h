@@ -15,9 +15,9 @@ namespace outrigger::participants {
 
 struct CarrierSettings {
   kafka::ClientSettings client;
-  std::string instance;                            ///< static member of the group, one process each
-  std::string contract_package;                    ///< namespace of the schemas
-  std::size_t batch_limit = 64;                    ///< commands of one commit
+  std::string instance;          ///< static member of the group, one process each
+  std::string contract_package;  ///< namespace of the schemas
+  std::size_t batch_limit = 64;  ///< commands of one commit
   std::chrono::milliseconds session_timeout{10'000};
   /// Called once when the process must end: another one uses its instance name. From the carrier's thread.
   std::function<void(int exit_code, const std::string& why)> on_fatal;

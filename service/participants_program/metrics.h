@@ -9,9 +9,12 @@ using telemetry::MetricInfo;
 
 inline constexpr MetricInfo kCommands{"outrigger_carrier_commands_total", "Commands read from Kafka."};
 inline constexpr MetricInfo kReplies{"outrigger_carrier_replies_total", "Replies written to Kafka, by outcome."};
-inline constexpr MetricInfo kDeadLetters{"outrigger_carrier_dead_letters_total", "Records that could not be read as commands, written to the dead-letter topic."};
-inline constexpr MetricInfo kContractFallbacks{"outrigger_carrier_contract_fallbacks_total", "Replies whose output does not fit the schema of their type and travelled as JSON text."};
-inline constexpr MetricInfo kFailures{"outrigger_carrier_failures_total", "Batches whose replies or positions could not be written and were tried again."};
+inline constexpr MetricInfo kDeadLetters{"outrigger_carrier_dead_letters_total",
+                                         "Records that could not be read as commands, written to the dead-letter topic."};
+inline constexpr MetricInfo kContractFallbacks{"outrigger_carrier_contract_fallbacks_total",
+                                               "Replies whose output does not fit the schema of their type and travelled as JSON text."};
+inline constexpr MetricInfo kFailures{"outrigger_carrier_failures_total",
+                                      "Batches whose replies or positions could not be written and were tried again."};
 inline constexpr MetricInfo kBatchDuration{"outrigger_carrier_batch_duration_seconds", "From a batch's first record to its committed position."};
 inline constexpr MetricInfo kPartitions{"outrigger_carrier_partitions_owned", "Command partitions that this process reads."};
 

@@ -62,7 +62,8 @@ Result<void> create_topics(const kafka::ClientSettings& client, const std::vecto
   }
   auto topics = journal::declare_topics(settings, *brokers);
   const auto names = journal::TopicNames::of(settings.generation);
-  std::erase_if(topics, [&](const kafka::TopicSpec& topic) { return topic.name == names.inbox || topic.name == names.state || topic.name == names.history; });
+  std::erase_if(topics,
+                [&](const kafka::TopicSpec& topic) { return topic.name == names.inbox || topic.name == names.state || topic.name == names.history; });
   return (*admin)->create_topics(topics, kAsk);
 }
 
@@ -100,10 +101,12 @@ Result<std::unique_ptr<Program>> Program::start(const ParticipantsSettings& sett
     return std::unexpected(catalogue.error());
   }
   contracts::SchemaRegistry contracts;
-  if (auto added = contracts.add_embedded(kafka::protocol_schemas()).and_then([&] { return contracts.add_embedded(orders::contract_schemas()); }); !added) {
+  if (auto added = contracts.add_embedded(kafka::protocol_schemas()).and_then([&] { return contracts.add_embedded(orders::contract_schemas()); });
+      !added) {
     return std::unexpected(added.error());
   }
-  const kafka::ClientSettings client{.bootstrap = join(settings.kafka_bootstrap), .client_id = std::format("outrigger-participants-{}", settings.instance), .extra = {}};
+  const kafka::ClientSettings client{
+      .bootstrap = join(settings.kafka_bootstrap), .client_id = std::format("outrigger-participants-{}", settings.instance), .extra = {}};
   if (settings.kafka_create_topics) {
     if (auto created = create_topics(client, *kinds); !created) {
       return std::unexpected(created.error());
@@ -112,7 +115,8 @@ Result<std::unique_ptr<Program>> Program::start(const ParticipantsSettings& sett
   const orders::ParticipantSettings with{
       .folder = settings.data_dir,
       .retention = settings.inbox_retention,
-      .misbehaviour = {.latency = settings.participant_latency, .failure_rate = settings.participant_failure_rate, .seed = settings.participant_seed}};
+      .misbehaviour = {
+          .latency = settings.participant_latency, .failure_rate = settings.participant_failure_rate, .seed = settings.participant_seed}};
   const CarrierSettings carrier_settings{.client = client,
                                          .instance = settings.instance,
                                          .contract_package = std::string(orders::kContractPackage),
@@ -136,7 +140,8 @@ Result<std::unique_ptr<Program>> Program::start(const ParticipantsSettings& sett
   http::HealthChecks checks;
   checks.readiness.push_back({"carriers", [self = program.get()] { return self->ready(); }});
   raw->operations = std::make_unique<http::Server>(
-      http::ServerSettings{.name = "operations", .address = settings.operations_address, .port = settings.operations_port, .loops = 1, .max_connections = 256},
+      http::ServerSettings{
+          .name = "operations", .address = settings.operations_address, .port = settings.operations_port, .loops = 1, .max_connections = 256},
       http::make_operations_router(raw->registry, std::move(checks)), raw->registry);
   if (auto started = raw->operations->start(); !started) {
     return std::unexpected(started.error());
@@ -154,8 +159,9 @@ Result<void> Program::ready() const {
 }
 
 Result<void> Program::announce() const {
-  telemetry::log(telemetry::LogLevel::kInfo, "ready", {{"operations", std::format("{}:{}", parts_->settings.operations_address, parts_->operations->port())},
-                                                       {"instance", parts_->settings.instance}});
+  telemetry::log(telemetry::LogLevel::kInfo, "ready",
+                 {{"operations", std::format("{}:{}", parts_->settings.operations_address, parts_->operations->port())},
+                  {"instance", parts_->settings.instance}});
   return write_port_file(parts_->settings.port_file, {{"operations", parts_->operations->port()}});
 }
 

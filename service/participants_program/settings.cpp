@@ -35,7 +35,8 @@ void declare(config::Settings& keys, ParticipantsSettings& settings) {
   keys.duration("inbox-retention", settings.inbox_retention, 60'000ms, std::chrono::milliseconds(std::chrono::days(3650)),
                 "How long replies are kept; longer than any saga lives");
   keys.duration("participant-latency", settings.participant_latency, 0ms, 60'000ms, "To try deadlines on: wait so long before each batch");
-  keys.real("participant-failure-rate", settings.participant_failure_rate, 0, 1, "To try retries on: share of attempts answered RETRY without effect");
+  keys.real("participant-failure-rate", settings.participant_failure_rate, 0, 1,
+            "To try retries on: share of attempts answered RETRY without effect");
   keys.number<std::uint64_t>("participant-seed", settings.participant_seed, 0, 1ULL << 62U, "The same seed lets the same attempts fail");
   keys.choice("log-level", settings.log_level, {"debug", "info", "warning", "error"}, "Least level that is logged, as JSON to standard error");
 }

@@ -36,6 +36,7 @@ struct HarnessFactory {
   std::string name;
   std::function<std::unique_ptr<JournalHarness>()> make;
 };
+inline void PrintTo(const HarnessFactory& factory, std::ostream* out) { *out << factory.name; }
 inline std::string harness_name(const ::testing::TestParamInfo<HarnessFactory>& info) { return info.param.name; }
 
 /// One process: a journal, its listener and one lane that owns all partitions.

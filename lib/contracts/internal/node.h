@@ -18,20 +18,20 @@ struct Node;
 
 struct Field {
   std::string name;
-  std::string json_name;                    ///< the name unless the schema says otherwise
+  std::string json_name;  ///< the name unless the schema says otherwise
   const Node* type = nullptr;
-  std::optional<std::string> default_bytes; ///< the default as Avro binary
+  std::optional<std::string> default_bytes;  ///< the default as Avro binary
   bool is_default_null = false;
 };
 
 /// One type of a schema. Named types may be reached by several ways and may contain themselves.
 struct Node {
   Kind kind = Kind::kNull;
-  std::string name;                     ///< full name of record, enum, fixed
-  std::vector<Field> fields;            ///< record
-  std::vector<std::string> symbols;     ///< enum
-  std::vector<const Node*> branches;    ///< union; the items of an array, the values of a map
-  std::size_t size = 0;                 ///< fixed
+  std::string name;                   ///< full name of record, enum, fixed
+  std::vector<Field> fields;          ///< record
+  std::vector<std::string> symbols;   ///< enum
+  std::vector<const Node*> branches;  ///< union; the items of an array, the values of a map
+  std::size_t size = 0;               ///< fixed
 };
 
 struct Schema {

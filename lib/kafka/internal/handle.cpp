@@ -15,13 +15,17 @@ constexpr std::size_t kErrorText = 512;
 
 void on_log(const rd_kafka_t* handle, int level, const char* facility, const char* text) {
   using telemetry::LogLevel;
-  const auto ours = level <= LOG_CRIT ? LogLevel::kError : level <= LOG_WARNING ? LogLevel::kWarning : level <= LOG_INFO ? LogLevel::kInfo : LogLevel::kDebug;
+  const auto ours = level <= LOG_CRIT      ? LogLevel::kError
+                    : level <= LOG_WARNING ? LogLevel::kWarning
+                    : level <= LOG_INFO    ? LogLevel::kInfo
+                                           : LogLevel::kDebug;
   telemetry::log(ours, text, {{"component", "librdkafka"}, {"facility", facility}, {"client", handle == nullptr ? "" : rd_kafka_name(handle)}});
 }
 
 void on_error(rd_kafka_t* handle, int code, const char* text, void* /*opaque*/) {
   const auto error = static_cast<rd_kafka_resp_err_t>(code);
-  telemetry::log(telemetry::LogLevel::kWarning, text, {{"component", "librdkafka"}, {"error", rd_kafka_err2name(error)}, {"client", rd_kafka_name(handle)}});
+  telemetry::log(telemetry::LogLevel::kWarning, text,
+                 {{"component", "librdkafka"}, {"error", rd_kafka_err2name(error)}, {"client", rd_kafka_name(handle)}});
 }
 
 }  // namespace

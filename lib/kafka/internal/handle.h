@@ -56,6 +56,7 @@ struct Delivery {
 void on_delivery(rd_kafka_t* handle, const rd_kafka_message_t* message, void* opaque);
 
 /// Queues a record; on a full queue serves delivery reports and tries again until `deadline`.
-[[nodiscard]] rd_kafka_resp_err_t enqueue(rd_kafka_t& handle, const OutgoingRecord& record, Delivery& delivery, std::chrono::steady_clock::time_point deadline);
+[[nodiscard]] rd_kafka_resp_err_t enqueue(rd_kafka_t& handle, const OutgoingRecord& record, Delivery& delivery,
+                                          std::chrono::steady_clock::time_point deadline);
 
 }  // namespace outrigger::kafka::internal

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <format>
-#include <map>
 #include <mutex>
 #include <thread>
 
@@ -10,6 +9,7 @@
 #include "lib/runtime/lifecycle.h"
 #include "lib/telemetry/log.h"
 #include "service/journal/kafka/internal/cache.h"
+#include "service/journal/kafka/internal/inbox_reader.h"
 #include "service/journal/kafka/internal/lane.h"
 #include "service/journal/kafka/internal/ownership.h"
 #include "service/journal/kafka/internal/records.h"
@@ -18,10 +18,10 @@
 namespace outrigger::journal {
 namespace {
 
-using internal::Delivery;
 using telemetry::LogLevel;
 
 constexpr std::chrono::milliseconds kAsk{10'000};
+constexpr std::chrono::milliseconds kAbortScan{10'000};
 constexpr std::chrono::milliseconds kPoll{50};
 constexpr std::chrono::milliseconds kPollWhileHeld{5};  // a lane without room makes some within a commit
 
@@ -45,6 +45,10 @@ class KafkaJournal final : public Journal {
   ~KafkaJournal() override { stop(); }
 
   Result<void> open() {
+    if (settings_.restore_stall <= settings_.transaction_timeout + kAbortScan) {
+      return fail(ErrorCode::kInvalidArgument,
+                  "a restore must be allowed to wait for an open transaction's timeout and the broker's scan for it (10 s)");
+    }
     auto admin = kafka::Admin::create(settings_.client);
     if (!admin) {
       return std::unexpected(admin.error());
@@ -81,8 +85,10 @@ class KafkaJournal final : public Journal {
 
   Result<void> start(Listener& listener) override {
     listener_ = &listener;
-    if (auto subscribed = inbox_->subscribe({codec_.topics().inbox}, {.assigned = [this](const auto& group, auto partitions) { on_assigned(group, numbers(partitions)); },
-                                                                      .revoked = [this](auto partitions, bool lost) { on_revoked(numbers(partitions), lost); }});
+    reader_ = std::make_unique<internal::InboxReader>(*inbox_, codec_, ownership_, listener, metrics_);
+    if (auto subscribed = inbox_->subscribe({codec_.topics().inbox},
+                                            {.assigned = [this](const auto& group, auto partitions) { on_assigned(group, numbers(partitions)); },
+                                             .revoked = [this](auto partitions, bool lost) { on_revoked(numbers(partitions), lost); }});
         !subscribed) {
       return subscribed;
     }
@@ -154,11 +160,6 @@ class KafkaJournal final : public Journal {
   }
 
  private:
-  struct Inbox {
-    std::uint64_t session = 0;
-    std::optional<InboxRecord> held;  ///< found no room; the partition is paused
-  };
-
   Result<void> check_readable(std::uint32_t partition) const {
     if (ownership_.is_readable(partition)) {
       return {};
@@ -170,31 +171,29 @@ class KafkaJournal final : public Journal {
     const auto assignments = ownership_.assign(partitions, group);
     metrics_.counter(metrics::kRebalances, {{"kind", "assigned"}}).add();
     metrics_.gauge(metrics::kGeneration).set(group.generation());
-    telemetry::log(LogLevel::kInfo, "partitions assigned", {{"count", std::to_string(partitions.size())}, {"generation", std::to_string(group.generation())}});
+    telemetry::log(LogLevel::kInfo, "partitions assigned",
+                   {{"count", std::to_string(partitions.size())}, {"generation", std::to_string(group.generation())}});
     set_problem({});
     listener_->on_assigned(assignments);
   }
 
   void on_revoked(const std::vector<std::uint32_t>& partitions, bool lost) {
     metrics_.counter(metrics::kRebalances, {{"kind", lost ? "lost" : "revoked"}}).add();
-    telemetry::log(lost ? LogLevel::kWarning : LogLevel::kInfo, lost ? "partitions lost" : "partitions revoked", {{"count", std::to_string(partitions.size())}});
+    telemetry::log(lost ? LogLevel::kWarning : LogLevel::kInfo, lost ? "partitions lost" : "partitions revoked",
+                   {{"count", std::to_string(partitions.size())}});
     ownership_.begin_revoking(partitions, lost);
     listener_->on_revoked(partitions);
     ownership_.drop(partitions);
-    for (const auto partition : partitions) {
-      inboxes_.erase(partition);
-      pending_.erase(partition);
-    }
+    reader_->forget(partitions);
   }
 
   // Everything that touches the inbox consumer happens on this thread, so that a record and the session it belongs to cannot drift apart.
   void run(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-      begin_deliveries();
-      const bool is_holding = offer_held();
+      const bool is_holding = reader_->offer();
       auto polled = inbox_->poll(is_holding ? kPollWhileHeld : kPoll);
       if (const auto* record = std::get_if<kafka::ReceivedRecord>(&polled)) {
-        deliver(*record);
+        reader_->deliver(*record);
       } else if (const auto* error = std::get_if<kafka::ConsumerError>(&polled)) {
         on_error(*error);
       }
@@ -203,62 +202,14 @@ class KafkaJournal final : public Journal {
     inbox_->close();
   }
 
-  void begin_deliveries() {
-    for (const auto& delivery : ownership_.take_deliveries()) {
-      pending_[delivery.partition] = delivery;
-    }
-    const auto begun = [&](const auto& entry) {
-      const auto& [partition, delivery] = entry;
-      if (!ownership_.is_readable(partition)) {
-        return true;
-      }
-      if (auto sought = inbox_->seek({.partition = inbox_partition(partition), .next = delivery.position}); !sought) {
-        telemetry::log(LogLevel::kWarning, "cannot begin to read the inbox; trying again", {{"partition", std::to_string(partition)}, {"why", sought.error().to_string()}});
-        return false;
-      }
-      inboxes_[partition] = {.session = delivery.session, .held = std::nullopt};
-      return true;
-    };
-    std::erase_if(pending_, begun);
-  }
-
-  bool offer_held() {
-    bool is_holding = false;
-    for (auto& [partition, inbox] : inboxes_) {
-      if (inbox.held) {
-        if (listener_->on_input(*inbox.held)) {
-          // By seeking, not by resuming: whatever slipped through while it was held comes again.
-          pending_[partition] = {.partition = partition, .session = inbox.session, .position = inbox.held->next_position};
-          inbox.held.reset();
-        } else {
-          is_holding = true;
-        }
-      }
-    }
-    return is_holding;
-  }
-
-  void deliver(const kafka::ReceivedRecord& record) {
-    const auto partition = static_cast<std::uint32_t>(record.partition);
-    const auto found = inboxes_.find(partition);
-    if (found == inboxes_.end()) {
-      return;  // fetched before its restore ended: it comes again
-    }
-    InboxRecord input{.partition = partition, .session = found->second.session, .next_position = record.offset + 1, .body = codec_.decode_input(record)};
-    if (!found->second.held && !pending_.contains(partition) && !listener_->on_input(input)) {
-      found->second.held = std::move(input);
-      inbox_->pause(inbox_partition(partition));
-      metrics_.counter(metrics::kInboxPauses).add();
-    }
-  }
-
   void on_error(const kafka::ConsumerError& error) {
     metrics_.counter(metrics::kConsumerErrors).add();
     if (error.is_instance_fenced) {
       ownership_.begin_revoking(ownership_.owned(), true);
-      end_process(exit_code::kBadConfiguration, std::format("another process runs with the instance name {}: give each its own ({})", settings_.instance, error.message));
+      end_process(exit_code::kBadConfiguration,
+                  std::format("another process runs with the instance name {}: give each its own ({})", settings_.instance, error.message));
     }
-    if (error.is_out_of_range && error.partition && inboxes_.contains(static_cast<std::uint32_t>(error.partition->partition))) {
+    if (error.is_out_of_range && error.partition && reader_->reads(static_cast<std::uint32_t>(error.partition->partition))) {
       // Input that expired is no loss: what a saga waits for is sent again from its state.
       if (const auto ends = admin_->watermarks(*error.partition, kAsk); ends) {
         static_cast<void>(inbox_->seek({.partition = *error.partition, .next = ends->low}));
@@ -319,8 +270,7 @@ class KafkaJournal final : public Journal {
   Listener* listener_ = nullptr;
 
   // The polling thread's own.
-  std::map<std::uint32_t, Inbox> inboxes_;
-  std::map<std::uint32_t, Delivery> pending_;
+  std::unique_ptr<internal::InboxReader> reader_;
   std::chrono::steady_clock::time_point next_probe_;
 
   mutable std::mutex problem_mutex_;
@@ -332,7 +282,8 @@ class KafkaJournal final : public Journal {
 
 }  // namespace
 
-Result<std::unique_ptr<Journal>> open_kafka_journal(const KafkaSettings& settings, contracts::SchemaRegistry contracts, telemetry::Registry& registry) {
+Result<std::unique_ptr<Journal>> open_kafka_journal(const KafkaSettings& settings, contracts::SchemaRegistry contracts,
+                                                    telemetry::Registry& registry) {
   auto journal = std::make_unique<KafkaJournal>(settings, std::move(contracts), registry);
   if (auto opened = journal->open(); !opened) {
     return std::unexpected(opened.error());

@@ -20,12 +20,12 @@ namespace outrigger::journal {
 struct KafkaSettings {
   kafka::ClientSettings client;
   TopicSettings topics;
-  bool create_topics = false;                              ///< make what is missing, then check
-  std::string instance = "outrigger-0";                    ///< static member of the group: one process each
-  std::filesystem::path cache_folder;                      ///< of the local cache; safe to delete while stopped
-  std::string contract_package;                            ///< namespace of the commands' schemas
-  std::chrono::milliseconds transaction_timeout{10'000};   ///< how long a dead lane can hold readers up, and a commit can take
-  std::chrono::milliseconds session_timeout{10'000};       ///< after it a silent member's partitions go to others
+  bool create_topics = false;                             ///< make what is missing, then check
+  std::string instance = "outrigger-0";                   ///< static member of the group: one process each
+  std::filesystem::path cache_folder;                     ///< of the local cache; safe to delete while stopped
+  std::string contract_package;                           ///< namespace of the commands' schemas
+  std::chrono::milliseconds transaction_timeout{10'000};  ///< how long a dead lane can hold readers up, and a commit can take
+  std::chrono::milliseconds session_timeout{10'000};      ///< after it a silent member's partitions go to others
   /// The broker's scan for timed-out transactions runs every 10 s: a restore that waits for one must wait longer than both.
   std::chrono::milliseconds restore_stall{25'000};
   /// Called once when the process must end: another one uses its instance name (exit code 78). From a thread of the journal.

@@ -33,15 +33,17 @@ std::vector<kafka::TopicSpec> declare_topics(const TopicSettings& settings, int 
     config.emplace("min.insync.replicas", copies == kCopies ? "2" : "1");
     config.emplace("unclean.leader.election.enable", "false");
     config.emplace("max.message.bytes", "4194304");
-    return kafka::TopicSpec{.name = std::move(name), .partitions = static_cast<std::int32_t>(settings.partitions), .replication_factor = copies, .config = std::move(config)};
+    return kafka::TopicSpec{.name = std::move(name),
+                            .partitions = static_cast<std::int32_t>(settings.partitions),
+                            .replication_factor = copies,
+                            .config = std::move(config)};
   };
   const std::map<std::string, std::string> week{{"cleanup.policy", "delete"}, {"retention.ms", std::string(kWeek)}};
   std::vector<kafka::TopicSpec> topics{
       topic(names.inbox, week),
       // Compacted only, never deleted by age: a saga may wait longer than any retention. Tombstones outlive the longest absence of a cache.
       topic(names.state, {{"cleanup.policy", "compact"}, {"delete.retention.ms", std::string(kWeek)}, {"segment.ms", "3600000"}}),
-      topic(names.history, week),
-      topic(names.dead_letters, {{"cleanup.policy", "delete"}, {"retention.ms", std::string(kMonth)}})};
+      topic(names.history, week), topic(names.dead_letters, {{"cleanup.policy", "delete"}, {"retention.ms", std::string(kMonth)}})};
   for (const auto& name : settings.command_topics) {
     topics.push_back(topic(name, week));
   }

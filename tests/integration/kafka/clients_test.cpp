@@ -42,13 +42,15 @@ class KafkaClients : public ::testing::Test {
     auto admin = Admin::create(kafka_client());
     ASSERT_TRUE(admin);
     admin_ = std::move(*admin);
-    const auto created = admin_->create_topics({{.name = topic_, .partitions = 2, .replication_factor = 1, .config = {{"cleanup.policy", "compact"}}}}, kTimeout);
+    const auto created =
+        admin_->create_topics({{.name = topic_, .partitions = 2, .replication_factor = 1, .config = {{"cleanup.policy", "compact"}}}}, kTimeout);
     ASSERT_TRUE(created) << created.error().to_string();
   }
 
   std::unique_ptr<Member> join(const std::string& group, const std::string& instance = {}) {
     auto member = std::make_unique<Member>();
-    auto consumer = Consumer::create({.client = kafka_client(), .group = group, .instance = instance, .session_timeout = std::chrono::milliseconds{6000}});
+    auto consumer =
+        Consumer::create({.client = kafka_client(), .group = group, .instance = instance, .session_timeout = std::chrono::milliseconds{6000}});
     EXPECT_TRUE(consumer);
     member->consumer = std::move(*consumer);
     auto* raw = member.get();
@@ -66,7 +68,8 @@ class KafkaClients : public ::testing::Test {
   }
 
   std::unique_ptr<TransactionalProducer> open(const std::string& id) {
-    auto producer = TransactionalProducer::open({.client = kafka_client(), .transactional_id = id, .transaction_timeout = std::chrono::milliseconds{10'000}});
+    auto producer =
+        TransactionalProducer::open({.client = kafka_client(), .transactional_id = id, .transaction_timeout = std::chrono::milliseconds{10'000}});
     EXPECT_TRUE(producer) << producer.error().to_string();
     return std::move(*producer);
   }
@@ -113,7 +116,8 @@ TEST_F(KafkaClients, DescribesTopicsAndKnowsMissingOnes) {
   const auto missing = admin_->describe(unique_name("none"), kTimeout);
   ASSERT_TRUE(missing) << missing.error().to_string();
   EXPECT_FALSE(*missing);
-  EXPECT_TRUE(admin_->create_topics({{.name = topic_, .partitions = 9, .replication_factor = 1, .config = {}}}, kTimeout)) << "existing topics stay as they are";
+  EXPECT_TRUE(admin_->create_topics({{.name = topic_, .partitions = 9, .replication_factor = 1, .config = {}}}, kTimeout))
+      << "existing topics stay as they are";
   EXPECT_EQ(*admin_->broker_count(kTimeout), testing::kafka_brokers());
 }
 
@@ -145,7 +149,10 @@ TEST_F(KafkaClients, SendingToAMissingTopicIsAnErrorOfTheCaller) {
 
 TEST_F(KafkaClients, ATransactionCommitsRecordsAndPositionsTogether) {
   auto member = join(unique_name("group"));
-  ASSERT_TRUE(eventually([&] { member->poll(); return member->group.has_value(); }));
+  ASSERT_TRUE(eventually([&] {
+    member->poll();
+    return member->group.has_value();
+  }));
   auto producer = open(unique_name("tx"));
   const auto before = member->consumer->committed(std::vector{position(0).partition}, kTimeout);
   ASSERT_TRUE(before) << before.error().to_string();
@@ -162,10 +169,17 @@ TEST_F(KafkaClients, ATransactionCommitsRecordsAndPositionsTogether) {
 TEST_F(KafkaClients, AnOldGenerationIsFencedAndWritesNothing) {
   const auto group = unique_name("group");
   auto first = join(group);
-  ASSERT_TRUE(eventually([&] { first->poll(); return first->group.has_value(); }));
+  ASSERT_TRUE(eventually([&] {
+    first->poll();
+    return first->group.has_value();
+  }));
   const auto stale = *first->group;
   auto second = join(group);
-  ASSERT_TRUE(eventually([&] { first->poll(); second->poll(); return second->partitions.size() == 1 && first->partitions.size() == 1; }));
+  ASSERT_TRUE(eventually([&] {
+    first->poll();
+    second->poll();
+    return second->partitions.size() == 1 && first->partitions.size() == 1;
+  }));
   auto producer = open(unique_name("tx"));
   const auto written = producer->write(std::vector{record("zombie", "1")}, std::vector{position(7)}, stale);
   ASSERT_FALSE(written);
@@ -178,21 +192,33 @@ TEST_F(KafkaClients, AnOldGenerationIsFencedAndWritesNothing) {
 TEST_F(KafkaClients, TheSameInstanceNameFencesTheOlderProcess) {
   const auto group = unique_name("group");
   auto first = join(group, "one");
-  ASSERT_TRUE(eventually([&] { first->poll(); return first->group.has_value(); }));
+  ASSERT_TRUE(eventually([&] {
+    first->poll();
+    return first->group.has_value();
+  }));
   auto second = join(group, "one");
-  ASSERT_TRUE(eventually([&] { second->poll(); return second->group.has_value(); }));
+  ASSERT_TRUE(eventually([&] {
+    second->poll();
+    return second->group.has_value();
+  }));
   EXPECT_EQ(first->group->generation(), second->group->generation()) << "a static restart keeps the generation: it alone is no fence";
   auto producer = open(unique_name("tx"));
   const auto written = producer->write(std::vector{record("zombie", "1")}, std::vector{position(7)}, *first->group);
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().failure, WriteFailure::kInstanceFenced) << written.error().message;
-  EXPECT_TRUE(eventually([&] { first->poll(); return first->is_instance_fenced; }));
+  EXPECT_TRUE(eventually([&] {
+    first->poll();
+    return first->is_instance_fenced;
+  }));
   EXPECT_TRUE(read_all().empty());
 }
 
 TEST_F(KafkaClients, ANewIncarnationEndsTheOlderOne) {
   auto member = join(unique_name("group"));
-  ASSERT_TRUE(eventually([&] { member->poll(); return member->group.has_value(); }));
+  ASSERT_TRUE(eventually([&] {
+    member->poll();
+    return member->group.has_value();
+  }));
   const auto id = unique_name("tx");
   auto older = open(id);
   auto newer = open(id);
@@ -210,7 +236,10 @@ TEST_F(KafkaClients, FetchingWaitsForSeekAndStartsThereAgain) {
   auto producer = Producer::create(kafka_client());
   ASSERT_TRUE((*producer)->send(std::vector{record("a", "1"), record("b", "2"), record("c", "3")}, kTimeout));
   auto member = join(unique_name("group"));
-  ASSERT_TRUE(eventually([&] { member->poll(); return member->group.has_value(); }));
+  ASSERT_TRUE(eventually([&] {
+    member->poll();
+    return member->group.has_value();
+  }));
   const auto next_key = [&] {
     std::string key;
     EXPECT_TRUE(eventually([&] {

@@ -28,8 +28,14 @@ class KafkaHarness final : public JournalHarness {
   }
 
   [[nodiscard]] bool send_input(const participant::Reply& reply) override {
-    const participant::Command command{.saga_id = reply.saga_id, .partition = reply.partition, .step = reply.step, .type = "Do", .destination = {}, .payload = {},
-                                       .deadline = {}, .traceparent = {}};
+    const participant::Command command{.saga_id = reply.saga_id,
+                                       .partition = reply.partition,
+                                       .step = reply.step,
+                                       .type = "Do",
+                                       .destination = {},
+                                       .payload = {},
+                                       .deadline = {},
+                                       .traceparent = {}};
     const auto record = kafka::MessageCodec(contracts_, {}).encode(reply, command, journal::TopicNames::of(generation_).inbox);
     auto producer = kafka::Producer::create(kafka_client());
     return record && producer && (*producer)->send(std::vector{*record}, std::chrono::milliseconds{20'000}).has_value();
@@ -44,7 +50,8 @@ class KafkaHarness final : public JournalHarness {
   std::vector<std::unique_ptr<telemetry::Registry>> metrics_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Kafka, JournalConformance, ::testing::Values(HarnessFactory{"Kafka", [] { return std::make_unique<KafkaHarness>(); }}), harness_name);
+INSTANTIATE_TEST_SUITE_P(Kafka, JournalConformance, ::testing::Values(HarnessFactory{"Kafka", [] { return std::make_unique<KafkaHarness>(); }}),
+                         harness_name);
 
 }  // namespace
 }  // namespace outrigger::testing

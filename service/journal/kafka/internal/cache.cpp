@@ -80,7 +80,8 @@ class Chunk {
 Cache::Cache(const KafkaSettings& settings, const RecordCodec& codec, const kafka::Admin& admin, telemetry::Registry& metrics)
     : settings_(settings), codec_(codec), admin_(admin), metrics_(metrics) {}
 
-Result<std::unique_ptr<Cache>> Cache::open(const KafkaSettings& settings, const RecordCodec& codec, const kafka::Admin& admin, telemetry::Registry& metrics) {
+Result<std::unique_ptr<Cache>> Cache::open(const KafkaSettings& settings, const RecordCodec& codec, const kafka::Admin& admin,
+                                           telemetry::Registry& metrics) {
   auto cache = std::unique_ptr<Cache>(new Cache(settings, codec, admin, metrics));
   const auto cluster = admin.cluster_id(kAsk);
   if (!cluster) {
@@ -98,7 +99,8 @@ Result<std::unique_ptr<Cache>> Cache::open(const KafkaSettings& settings, const 
   }
   const RecordStore::Settings wanted{.folder = settings.cache_folder, .partitions = settings.topics.partitions, .synchronous = false};
   const auto throw_away = [&](std::string_view reason) {
-    telemetry::log(telemetry::LogLevel::kWarning, "the local cache is thrown away and will be read anew", {{"folder", settings.cache_folder.string()}, {"why", std::string(reason)}});
+    telemetry::log(telemetry::LogLevel::kWarning, "the local cache is thrown away and will be read anew",
+                   {{"folder", settings.cache_folder.string()}, {"why", std::string(reason)}});
     metrics.counter(metrics::kCacheWipes, {{"reason", std::string(reason)}}).add(settings.topics.partitions);
     std::error_code ignored;
     std::filesystem::remove_all(settings.cache_folder, ignored);

@@ -24,7 +24,8 @@ namespace outrigger::journal::internal {
 class Cache final {
  public:
   /// Opens the store; what another cluster or topic filled, or what is damaged, is thrown away.
-  [[nodiscard]] static Result<std::unique_ptr<Cache>> open(const KafkaSettings& settings, const RecordCodec& codec, const kafka::Admin& admin, telemetry::Registry& metrics);
+  [[nodiscard]] static Result<std::unique_ptr<Cache>> open(const KafkaSettings& settings, const RecordCodec& codec, const kafka::Admin& admin,
+                                                           telemetry::Registry& metrics);
 
   /// Reads the state topic's partitions up to the high watermark as it is now. Ends early with kAborted when `is_wanted` says no.
   /// Errors: kDeadlineExceeded (no progress for restore_stall; names where it stopped), kDataLoss, kUnavailable.

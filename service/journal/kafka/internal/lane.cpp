@@ -71,9 +71,10 @@ Result<void> Lane::open_producers() {
       continue;
     }
     producer.reset();
-    auto opened = kafka::TransactionalProducer::open({.client = context_.settings.client,
-                                                      .transactional_id = std::format("{}-{}-{}-{}", context_.group, context_.settings.instance, number_, i),
-                                                      .transaction_timeout = context_.settings.transaction_timeout});
+    auto opened =
+        kafka::TransactionalProducer::open({.client = context_.settings.client,
+                                            .transactional_id = std::format("{}-{}-{}-{}", context_.group, context_.settings.instance, number_, i),
+                                            .transaction_timeout = context_.settings.transaction_timeout});
     if (!opened) {
       return std::unexpected(opened.error());
     }
@@ -149,7 +150,8 @@ Result<void> Lane::commit(const Batch& batch) {
   }
   std::vector<kafka::Position> positions;
   for (const auto& position : batch.positions) {
-    positions.push_back({.partition = {.topic = context_.codec.topics().inbox, .partition = static_cast<std::int32_t>(position.partition)}, .next = position.next});
+    positions.push_back(
+        {.partition = {.topic = context_.codec.topics().inbox, .partition = static_cast<std::int32_t>(position.partition)}, .next = position.next});
   }
   const auto offsets = producer->write(*records, positions, *group);
   if (!offsets) {
@@ -164,11 +166,12 @@ Result<void> Lane::commit(const Batch& batch) {
 
 std::unexpected<Error> Lane::refused(const kafka::WriteError& error, std::span<const InputPosition> positions) {
   using enum kafka::WriteFailure;
-  const bool is_fenced = error.failure == kFenced || error.failure == kInstanceFenced || (error.failure == kSuperseded && loses_within_a_heartbeat(positions));
+  const bool is_fenced =
+      error.failure == kFenced || error.failure == kInstanceFenced || (error.failure == kSuperseded && loses_within_a_heartbeat(positions));
   context_.metrics.counter(metrics::kTransactions, {{"outcome", is_fenced ? "fenced" : "unknown"}}).add();
   if (error.failure == kInstanceFenced) {
-    context_.on_fatal(exit_code::kBadConfiguration,
-                      std::format("another process runs with the instance name {}: give each its own ({})", context_.settings.instance, error.message));
+    context_.on_fatal(exit_code::kBadConfiguration, std::format("another process runs with the instance name {}: give each its own ({})",
+                                                                context_.settings.instance, error.message));
   }
   return fail(is_fenced ? ErrorCode::kAborted : ErrorCode::kUnavailable, error.message);
 }

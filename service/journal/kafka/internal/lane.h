@@ -23,9 +23,9 @@ struct LaneContext {
   const kafka::Admin& admin;
   Ownership& ownership;
   Cache& cache;
-  kafka::Consumer& inbox;                                         ///< for committed() only
+  kafka::Consumer& inbox;  ///< for committed() only
   std::function<void(int, const std::string&)> on_fatal;
-  std::function<void()> on_committed;                             ///< the brokers answer
+  std::function<void()> on_committed;  ///< the brokers answer
   telemetry::Registry& metrics;
   std::string group;
 };

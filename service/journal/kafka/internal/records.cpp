@@ -20,7 +20,9 @@ constexpr std::string_view kKey = "key:";
 constexpr std::string_view kDefinition = "definition:";
 
 std::string key_of_saga(std::string_view id) { return std::format("{}{}", kSaga, id); }
-std::string key_of_key(std::string_view definition, std::string_view key) { return std::format("{}{}:{}:{}", kKey, definition.size(), definition, key); }
+std::string key_of_key(std::string_view definition, std::string_view key) {
+  return std::format("{}{}:{}:{}", kKey, definition.size(), definition, key);
+}
 
 /// The other way; an empty definition and key when it is none.
 std::pair<std::string, std::string> read_key_of_key(std::string_view text) {
@@ -77,8 +79,10 @@ Result<std::vector<OutgoingRecord>> RecordCodec::encode(const Batch& batch) cons
     records.push_back(std::move(*record));
   }
   for (const auto& entry : batch.history) {
-    const Json document{{"saga_id", entry.saga_id}, {"definition", entry.definition}, {"sequence", entry.event.sequence},
-                        {"at", entry.event.at.time_since_epoch().count()}, {"event", entry.event.event}, {"step", entry.event.step}, {"detail", entry.event.detail}};
+    const Json document{{"saga_id", entry.saga_id},         {"definition", entry.definition},
+                        {"sequence", entry.event.sequence}, {"at", entry.event.at.time_since_epoch().count()},
+                        {"event", entry.event.event},       {"step", entry.event.step},
+                        {"detail", entry.event.detail}};
     auto value = contracts_.encode(kHistory, document.dump(-1, ' ', false, Json::error_handler_t::replace));
     if (!value) {
       return fail(ErrorCode::kInternal, value.error().to_string());
@@ -95,7 +99,11 @@ Result<std::vector<OutgoingRecord>> RecordCodec::encode(const Batch& batch) cons
                                    {std::string(kafka::header::kSagaId), entry.saga_id}}});
   }
   for (const auto& letter : batch.dead_letters) {
-    OutgoingRecord record{.topic = topics_.dead_letters, .partition = static_cast<std::int32_t>(letter.partition), .key = letter.key, .value = letter.value, .headers = letter.headers};
+    OutgoingRecord record{.topic = topics_.dead_letters,
+                          .partition = static_cast<std::int32_t>(letter.partition),
+                          .key = letter.key,
+                          .value = letter.value,
+                          .headers = letter.headers};
     record.headers.emplace_back(kafka::header::kOrigin, letter.source);
     record.headers.emplace_back(kafka::header::kReason, letter.reason);
     records.push_back(std::move(record));
@@ -116,7 +124,8 @@ Result<void> RecordCodec::add_state_record(const kafka::ReceivedRecord& record, 
       return damaged(state.error());
     }
     if (state->partition != partition || record.key != key_of_saga(state->id)) {
-      return damaged({ErrorCode::kDataLoss, std::format("the record of {} holds saga {} of partition {}", record.key, state->id, state->partition), {}});
+      return damaged(
+          {ErrorCode::kDataLoss, std::format("the record of {} holds saga {} of partition {}", record.key, state->id, state->partition), {}});
     }
     batch.states.push_back(std::make_shared<const saga::SagaState>(std::move(*state)));
     return {};

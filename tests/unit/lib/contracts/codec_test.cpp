@@ -35,9 +35,8 @@ Schema order_schema() {
   return *schema;
 }
 
-const std::string kFullOrder =
-    R"({"flag":false,"hash":"abc","id":"o-1 é","kind":"NEW","labels":{"a":-1,"b":9223372036854775807},"last-step":"þ",)"
-    R"("lines":[{"price":0.25,"quantity":-2147483648,"sku":"x"},{"price":2.0,"quantity":64,"sku":""}],"note":12})";
+const std::string kFullOrder = R"({"flag":false,"hash":"abc","id":"o-1 é","kind":"NEW","labels":{"a":-1,"b":9223372036854775807},"last-step":"þ",)"
+                               R"("lines":[{"price":0.25,"quantity":-2147483648,"sku":"x"},{"price":2.0,"quantity":64,"sku":""}],"note":12})";
 
 TEST(Codec, BringsBackWhatItWrote) {
   const auto schema = order_schema();
@@ -51,15 +50,19 @@ TEST(Codec, BringsBackWhatItWrote) {
 TEST(Codec, WritesTheSpecificationsExample) {
   // "Records" in the specification: {"a": 27, "b": "foo"} is 36 06 66 6f 6f.
   const auto schema = Schema::parse(R"({"type":"record","name":"test","fields":[{"name":"a","type":"long"},{"name":"b","type":"string"}]})", "spec");
-  EXPECT_EQ(*encode(*schema, R"({"a":27,"b":"foo"})"), "\x36\x06" "foo");
+  EXPECT_EQ(*encode(*schema, R"({"a":27,"b":"foo"})"),
+            "\x36\x06"
+            "foo");
 }
 
 TEST(Codec, FillsDefaultsAndLeavesOutNulls) {
   const auto schema = order_schema();
   const auto bytes = encode(schema, R"({"id":"x","lines":[{"sku":"s","quantity":1}]})");
   ASSERT_TRUE(bytes) << bytes.error().to_string();
-  EXPECT_EQ(Json::parse(*decode(schema, *bytes)),
-            Json::parse(R"({"id":"x","lines":[{"sku":"s","quantity":1,"price":1.5}],"kind":"OLD","labels":{},"flag":true,"hash":"\u0001\u007f\u00ff","last-step":""})"));
+  EXPECT_EQ(
+      Json::parse(*decode(schema, *bytes)),
+      Json::parse(
+          R"({"id":"x","lines":[{"sku":"s","quantity":1,"price":1.5}],"kind":"OLD","labels":{},"flag":true,"hash":"\u0001\u007f\u00ff","last-step":""})"));
 }
 
 TEST(Codec, NamesThePathOfWhatDoesNotFit) {

@@ -16,7 +16,8 @@ Schema schema(std::string_view json) {
 }
 
 constexpr std::string_view kFirst = R"({"type":"record","name":"a.Thing","fields":[{"name":"n","type":"int"}]})";
-constexpr std::string_view kSecond = R"({"type":"record","name":"a.Thing","fields":[{"name":"n","type":"int"},{"name":"m","type":"int","default":7}]})";
+constexpr std::string_view kSecond =
+    R"({"type":"record","name":"a.Thing","fields":[{"name":"n","type":"int"},{"name":"m","type":"int","default":7}]})";
 
 TEST(Registry, WritesMagicAndLittleEndianFingerprint) {
   SchemaRegistry registry;
@@ -47,7 +48,13 @@ TEST(Registry, TellsUnknownFromDamaged) {
   SchemaRegistry registry;
   EXPECT_EQ(registry.decode("").error().code, ErrorCode::kDataLoss);
   EXPECT_EQ(registry.decode(R"({"json":"is not Avro"})").error().code, ErrorCode::kDataLoss);
-  EXPECT_EQ(registry.decode(std::string("\xC3\x01" "12345678", 10)).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(registry
+                .decode(std::string("\xC3\x01"
+                                    "12345678",
+                                    10))
+                .error()
+                .code,
+            ErrorCode::kNotFound);
   EXPECT_EQ(registry.encode("a.Thing", "{}").error().code, ErrorCode::kNotFound);
 }
 

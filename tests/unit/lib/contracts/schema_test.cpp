@@ -28,7 +28,8 @@ constexpr Vector kVectors[] = {
     {R"([ "int" , {"type":"boolean"} ])", R"(["int","boolean"])", 5392556393470105090},
     {R"({"fields":[], "type":"record", "name":"foo"})", R"({"name":"foo","type":"record","fields":[]})", -4824392279771201922},
     {R"({"fields":[], "type":"record", "name":"foo", "namespace":"x.y"})", R"({"name":"x.y.foo","type":"record","fields":[]})", 5916914534497305771},
-    {R"({"fields":[], "type":"record", "name":"a.b.foo", "namespace":"x.y"})", R"({"name":"a.b.foo","type":"record","fields":[]})", -4616218487480524110},
+    {R"({"fields":[], "type":"record", "name":"a.b.foo", "namespace":"x.y"})", R"({"name":"a.b.foo","type":"record","fields":[]})",
+     -4616218487480524110},
     {R"({"fields":[], "type":"record", "name":"foo", "doc":"foo", "aliases":["foo","bar"]})", R"({"name":"foo","type":"record","fields":[]})",
      -4824392279771201922},
     {R"({ "fields":[{"type":"boolean", "aliases":[], "name":"f1", "default":true}, {"order":"descending","name":"f2","doc":"Hello","type":"int"}],
@@ -62,7 +63,8 @@ TEST(Fingerprint, IsTheSpecificationsForItsTestVectors) {
 
 TEST(CanonicalForm, NamesARecordThatContainsItselfByReference) {
   const auto list = Schema::parse(R"({"type":"record","name":"Node","namespace":"x","fields":[
-      {"name":"value","type":"long"},{"name":"next","type":["null","Node"],"default":null}]})", "list.avsc");
+      {"name":"value","type":"long"},{"name":"next","type":["null","Node"],"default":null}]})",
+                                  "list.avsc");
   ASSERT_TRUE(list) << list.error().to_string();
   EXPECT_EQ(list->canonical_form(),
             R"({"name":"x.Node","type":"record","fields":[{"name":"value","type":"long"},{"name":"next","type":["null","x.Node"]}]})");
@@ -86,7 +88,8 @@ TEST(Schema, NamesWhereItIsWrong) {
   expect_refused("{", "not JSON");
   expect_refused(R"("strin")", "unknown type 'strin'");
   expect_refused(R"({"type":"record","name":"Order","fields":[{"name":"lines","type":{"type":"array"}}]})", "Order.lines: array without \"items\"");
-  expect_refused(R"({"type":"record","name":"Order","fields":[{"name":"reserve-inventory","type":"int"}]})", "Order.reserve-inventory: not an Avro name");
+  expect_refused(R"({"type":"record","name":"Order","fields":[{"name":"reserve-inventory","type":"int"}]})",
+                 "Order.reserve-inventory: not an Avro name");
   expect_refused(R"({"type":"record","name":"Order","fields":[{"name":"n","type":"int","default":"x"}]})", "Order.n (default)");
   expect_refused(R"({"type":"record","name":"Order","fields":[{"name":"n","type":"int"},{"name":"n","type":"int"}]})", "twice");
   expect_refused(R"(["null","null"])", "twice");

@@ -25,8 +25,9 @@ TEST(Client, SaysSoWhenNobodyAnswers) {
 }
 
 TEST(Client, ATransactionNeedsABrokerToBegin) {
-  const auto producer = TransactionalProducer::open(
-      {.client = {.bootstrap = "127.0.0.1:1", .client_id = "test", .extra = {}}, .transactional_id = "t", .transaction_timeout = std::chrono::milliseconds{1000}});
+  const auto producer = TransactionalProducer::open({.client = {.bootstrap = "127.0.0.1:1", .client_id = "test", .extra = {}},
+                                                     .transactional_id = "t",
+                                                     .transaction_timeout = std::chrono::milliseconds{1000}});
   ASSERT_FALSE(producer);
   EXPECT_EQ(producer.error().code, ErrorCode::kUnavailable);
 }

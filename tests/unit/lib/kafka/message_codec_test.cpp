@@ -25,9 +25,16 @@ class MessageCodecTest : public testing::Test {
   }
 
   static Command command(std::string type, std::string payload) {
-    return {.saga_id = "p3-01ARZ3NDEKTSV4RRFFQ69G5FAV", .partition = 3, .step = "reserve-inventory", .direction = Direction::kUndo, .attempt = 2,
-            .type = std::move(type), .destination = "cmd.inventory", .payload = std::move(payload),
-            .deadline = WallTime{std::chrono::milliseconds{1'769'860'800'123}}, .traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"};
+    return {.saga_id = "p3-01ARZ3NDEKTSV4RRFFQ69G5FAV",
+            .partition = 3,
+            .step = "reserve-inventory",
+            .direction = Direction::kUndo,
+            .attempt = 2,
+            .type = std::move(type),
+            .destination = "cmd.inventory",
+            .payload = std::move(payload),
+            .deadline = WallTime{std::chrono::milliseconds{1'769'860'800'123}},
+            .traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"};
   }
 
   static ReceivedRecord received(const OutgoingRecord& record) {

@@ -32,8 +32,14 @@ class RecordsTest : public ::testing::Test {
   }
 
   participant::Command command(std::string type, std::string payload) const {
-    return {.saga_id = state_.id, .partition = 3, .step = "schedule-logistics", .type = std::move(type), .destination = "cmd.logistics", .payload = std::move(payload),
-            .deadline = wall_now(), .traceparent = {}};
+    return {.saga_id = state_.id,
+            .partition = 3,
+            .step = "schedule-logistics",
+            .type = std::move(type),
+            .destination = "cmd.logistics",
+            .payload = std::move(payload),
+            .deadline = wall_now(),
+            .traceparent = {}};
   }
 
   [[nodiscard]] kafka::OutgoingRecord encode(participant::Command command) const {
@@ -53,7 +59,8 @@ class RecordsTest : public ::testing::Test {
 TEST_F(RecordsTest, BringsBackWhatABatchWrote) {
   Batch batch;
   batch.states.push_back(std::make_shared<const saga::SagaState>(state_));
-  batch.keys.push_back({.partition = 3, .definition = state_.definition, .key = state_.idempotency_key, .fingerprint = "f", .saga_id = state_.id, .created_at = {}});
+  batch.keys.push_back(
+      {.partition = 3, .definition = state_.definition, .key = state_.idempotency_key, .fingerprint = "f", .saga_id = state_.id, .created_at = {}});
   batch.definitions.push_back({.partition = 3, .hash = "h", .body = "b"});
   const auto records = codec_.encode(batch);
   ASSERT_TRUE(records);
@@ -85,7 +92,8 @@ TEST_F(RecordsTest, ARemovalTakesSagaAndKeyAway) {
 }
 
 TEST_F(RecordsTest, CommandsOfTheOrderExampleFitTheirSchemas) {
-  constexpr std::string_view kOrder = R"({"order_id":"O-1","customer_id":"C-1","country":"DE","lines":[{"sku":"a","quantity":2,"unit_price_cents":5}]})";
+  constexpr std::string_view kOrder =
+      R"({"order_id":"O-1","customer_id":"C-1","country":"DE","lines":[{"sku":"a","quantity":2,"unit_price_cents":5}]})";
   constexpr std::string_view kReserved = R"({"reservation_id":"r","reserved":{"a":2}})";
   const auto payloads = std::to_array<std::pair<std::string, std::string>>(
       {{"ReserveInventory", std::format(R"({{"input":{},"outputs":{{}}}})", kOrder)},
