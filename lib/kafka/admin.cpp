@@ -121,23 +121,6 @@ Result<void> Admin::create_topics(const std::vector<TopicSpec>& topics, std::chr
       return internal::failure(code, std::format("create topic {}", rd_kafka_topic_result_name(result)), detail == nullptr ? "" : detail);
     }
   }
-  // The controller has made them; brokers learn it a little later.
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
-  for (const auto& topic : topics) {
-    for (;;) {
-      const auto found = describe(topic.name, timeout);
-      if (!found) {
-        return std::unexpected(found.error());
-      }
-      if (*found && (*found)->partitions > 0) {
-        break;
-      }
-      if (std::chrono::steady_clock::now() >= deadline) {
-        return fail(ErrorCode::kDeadlineExceeded, std::format("topic {} was created, but no broker knows it yet", topic.name));
-      }
-      std::this_thread::sleep_for(kBackoff);
-    }
-  }
   return {};
 }
 
@@ -185,16 +168,35 @@ Result<std::optional<TopicDescription>> Admin::describe(const std::string& topic
     return std::unexpected(configs.error());
   }
   const auto** resources = rd_kafka_DescribeConfigs_result_resources(rd_kafka_event_DescribeConfigs_result(configs->get()), &count);
-  if (count == 1) {
-    std::size_t entries = 0;
-    const auto** config = rd_kafka_ConfigResource_configs(resources[0], &entries);
-    for (const auto* entry : std::span(config, entries)) {
-      if (const char* value = rd_kafka_ConfigEntry_value(entry); value != nullptr) {
-        description.config.emplace(rd_kafka_ConfigEntry_name(entry), value);
-      }
+  if (count != 1) {
+    return fail(ErrorCode::kUnavailable, doing + ": the cluster answered for another topic");
+  }
+  // Another broker may answer this one, and not know the topic yet.
+  if (const auto code = rd_kafka_ConfigResource_error(resources[0]); code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) {
+    return std::optional<TopicDescription>();
+  } else if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return internal::failure(code, doing + ", its settings");
+  }
+  std::size_t entries = 0;
+  const auto** config = rd_kafka_ConfigResource_configs(resources[0], &entries);
+  for (const auto* entry : std::span(config, entries)) {
+    if (const char* value = rd_kafka_ConfigEntry_value(entry); value != nullptr) {
+      description.config.emplace(rd_kafka_ConfigEntry_name(entry), value);
     }
   }
   return description;
+}
+
+Result<std::optional<TopicDescription>> Admin::await(const std::string& topic, std::chrono::milliseconds patience,
+                                                     std::chrono::milliseconds timeout) const {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  for (;;) {
+    auto found = describe(topic, timeout);
+    if (!found || *found || std::chrono::steady_clock::now() >= deadline) {
+      return found;
+    }
+    std::this_thread::sleep_for(kBackoff);
+  }
 }
 
 Result<Watermarks> Admin::watermarks(const TopicPartition& partition, std::chrono::milliseconds timeout) const {

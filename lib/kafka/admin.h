@@ -43,11 +43,16 @@ class Admin final {
   [[nodiscard]] Result<std::string> cluster_id(std::chrono::milliseconds timeout) const;
   [[nodiscard]] Result<int> broker_count(std::chrono::milliseconds timeout) const;
 
-  /// A topic that exists already is left as it is. Returns when brokers know them. Errors also: kInvalidArgument.
+  /// A topic that exists already is left as it is. Brokers learn of new topics one by one: await() what was made. Errors also:
+  /// kInvalidArgument.
   [[nodiscard]] Result<void> create_topics(const std::vector<TopicSpec>& topics, std::chrono::milliseconds timeout) const;
 
   /// Nothing: there is no such topic.
   [[nodiscard]] Result<std::optional<TopicDescription>> describe(const std::string& topic, std::chrono::milliseconds timeout) const;
+
+  /// Asks again while there is no such topic, for `patience`. Nothing: there was none until then.
+  [[nodiscard]] Result<std::optional<TopicDescription>> await(const std::string& topic, std::chrono::milliseconds patience,
+                                                              std::chrono::milliseconds timeout) const;
 
   /// The high watermark counts what is not committed yet (read_uncommitted): a restore that ended at the last stable offset
   /// would miss what an open transaction of its own predecessor is about to commit.

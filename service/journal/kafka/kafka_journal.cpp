@@ -63,7 +63,7 @@ class KafkaJournal final : public Journal {
         return created;
       }
     }
-    if (auto checked = check_topics(*admin_, settings_.topics); !checked) {
+    if (auto checked = check_topics(*admin_, settings_.topics, settings_.create_topics ? kAsk : std::chrono::milliseconds{0}); !checked) {
       return checked;
     }
     auto cache = internal::Cache::open(settings_, codec_, *admin_, metrics_);

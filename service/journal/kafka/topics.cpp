@@ -1,6 +1,5 @@
 #include "service/journal/kafka/topics.h"
 
-#include <chrono>
 #include <format>
 
 #include "lib/telemetry/log.h"
@@ -16,6 +15,9 @@ constexpr std::string_view kMonth = "2592000000";
 std::unexpected<Error> refuse(const kafka::TopicSpec& topic, std::string_view what, std::string_view remedy) {
   return fail(ErrorCode::kFailedPrecondition, std::format("topic {}: {}; {}", topic.name, what, remedy));
 }
+
+/// Inbox and state belong to one generation; commands, history and dead letters are shared by all.
+bool is_of_one_generation(const kafka::TopicSpec& topic) { return topic.name.starts_with("saga.inbox.") || topic.name.starts_with("saga.state."); }
 
 }  // namespace
 
@@ -54,9 +56,13 @@ Result<void> check_topic(const kafka::TopicSpec& wanted, const std::optional<kaf
   if (!found) {
     return refuse(wanted, "is missing", "create it, or start once with --kafka-create-topics");
   }
-  if (found->partitions != wanted.partitions) {
+  if (is_of_one_generation(wanted) && found->partitions != wanted.partitions) {
     return refuse(wanted, std::format("has {} partitions, {} are needed", found->partitions, wanted.partitions),
                   "a set of topics keeps its partition count: use a new --kafka-topic-generation, or remove the topic if nothing was written");
+  }
+  if (found->partitions < wanted.partitions) {
+    return refuse(wanted, std::format("has {} partitions, at least {} are needed", found->partitions, wanted.partitions),
+                  std::format("kafka-topics --alter --topic {} --partitions {}", wanted.name, wanted.partitions));
   }
   const auto setting = [&](const std::string& name) {
     const auto entry = found->config.find(name);
@@ -77,10 +83,10 @@ Result<void> check_topic(const kafka::TopicSpec& wanted, const std::optional<kaf
   return {};
 }
 
-Result<void> check_topics(const kafka::Admin& admin, const TopicSettings& settings) {
+Result<void> check_topics(const kafka::Admin& admin, const TopicSettings& settings, std::chrono::milliseconds patience) {
   bool is_single = false;
   for (const auto& wanted : declare_topics(settings, kCopies)) {
-    const auto found = admin.describe(wanted.name, kTimeout);
+    const auto found = admin.await(wanted.name, patience, kTimeout);
     if (!found) {
       return std::unexpected(found.error());
     }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +25,7 @@ struct TopicNames {
 struct TopicSettings {
   std::string generation = "g1";
   std::uint32_t partitions = 12;
-  std::vector<std::string> command_topics;  ///< such as "cmd.inventory"; as many partitions as the inbox
+  std::vector<std::string> command_topics;  ///< such as "cmd.inventory"; at least as many partitions as the inbox
 };
 
 /// The topics as they should be, for a cluster of that many brokers: three copies of which two must be in sync, where there are
@@ -32,8 +34,9 @@ struct TopicSettings {
 
 /// Refuses what would lose sagas: a missing topic, another partition count, a state topic that deletes by age (it would empty
 /// itself of sagas that wait), unclean leader election, a minimum of one copy in sync where there are three.
+/// A topic that is missing is asked for again during `patience`: brokers learn of new topics one by one.
 /// Errors: kFailedPrecondition with topic, what is wrong and the command that mends it; kUnavailable.
-[[nodiscard]] Result<void> check_topics(const kafka::Admin& admin, const TopicSettings& settings);
+[[nodiscard]] Result<void> check_topics(const kafka::Admin& admin, const TopicSettings& settings, std::chrono::milliseconds patience);
 
 /// The rule that check_topics() applies to one topic. Pure; nothing found is a topic that is missing.
 [[nodiscard]] Result<void> check_topic(const kafka::TopicSpec& wanted, const std::optional<kafka::TopicDescription>& found);

@@ -107,7 +107,7 @@ class KafkaClients : public ::testing::Test {
 };
 
 TEST_F(KafkaClients, DescribesTopicsAndKnowsMissingOnes) {
-  const auto found = admin_->describe(topic_, kTimeout);
+  const auto found = admin_->await(topic_, kTimeout, kTimeout);
   ASSERT_TRUE(found) << found.error().to_string();
   ASSERT_TRUE(*found);
   EXPECT_EQ((*found)->partitions, 2);

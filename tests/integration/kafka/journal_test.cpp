@@ -343,9 +343,13 @@ TEST_F(KafkaJournalTest, RefusesTopicsThatDoNotFit) {
   auto topics = declare_topics({.generation = generation_, .partitions = kPartitions, .command_topics = {}}, 1);
   topics[1].config["cleanup.policy"] = "delete";
   ASSERT_TRUE((*admin)->create_topics(topics, kTimeout));
+  for (const auto& topic : topics) {
+    ASSERT_TRUE(*(*admin)->await(topic.name, kTimeout, kTimeout));
+  }
   telemetry::Registry metrics;
   const auto journal = open_kafka_journal({.client = testing::kafka_client(),
                                            .topics = {.generation = generation_, .partitions = kPartitions, .command_topics = {}},
+                                           .create_topics = true,  // leaves what exists as it is, and waits for brokers that do not know it yet
                                            .instance = "one",
                                            .cache_folder = folder_.path() / "a",
                                            .contract_package = {},

@@ -87,7 +87,7 @@ Result<std::unique_ptr<Cache>> Cache::open(const KafkaSettings& settings, const 
   if (!cluster) {
     return std::unexpected(cluster.error());
   }
-  const auto topic = admin.describe(codec.topics().state, kAsk);
+  const auto topic = admin.await(codec.topics().state, kAsk, kAsk);
   if (!topic) {
     return std::unexpected(topic.error());
   }

@@ -43,6 +43,16 @@ void expect_refused(std::string_view name, const std::optional<kafka::TopicDescr
   }
 }
 
+TEST(Topics, SharedByGenerationsMayHaveMorePartitionsButNotFewer) {
+  auto found = as_declared(topic("saga.history"));
+  found->partitions = 24;
+  EXPECT_TRUE(check_topic(topic("saga.history"), found));
+  found->partitions = 6;
+  const auto checked = check_topic(topic("saga.history"), found);
+  ASSERT_FALSE(checked);
+  EXPECT_NE(checked.error().message.find("kafka-topics --alter --topic saga.history --partitions 12"), std::string::npos) << checked.error().message;
+}
+
 TEST(Topics, AreRefusedWhenTheyWouldLoseSagas) {
   expect_refused("saga.state.g1", std::nullopt, "is missing", "--kafka-create-topics");
   auto found = as_declared(topic("saga.state.g1"));
