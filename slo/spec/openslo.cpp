@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <format>
-#include <regex>
 
 #include "lib/runtime/duration.h"
 #include "lib/yaml/reader.h"
@@ -17,9 +16,15 @@ using yaml::Problems;
 
 constexpr std::size_t kLongestName = 63;
 
+/// Letters, digits and '-', with a letter or digit at both ends: what Kubernetes, file names and labels all take.
+bool is_dns_label(std::string_view text) {
+  const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  return !text.empty() && is_plain(text.front()) && is_plain(text.back()) && std::ranges::all_of(text, [&](char c) { return is_plain(c) || c == '-'; });
+}
+
 std::string read_name(Mapping& map, const Node& parent) {
   const auto name = map.require_text("name");
-  if (!name.empty() && (name.size() > kLongestName || !std::regex_match(name, std::regex("[a-z0-9]([-a-z0-9]*[a-z0-9])?")))) {
+  if (!name.empty() && (name.size() > kLongestName || !is_dns_label(name))) {
     map.problem(*parent.find("name"),
                 std::format("name: '{}' must be at most {} of a-z, 0-9 and '-', beginning and ending with a letter or digit", name, kLongestName));
   }
