@@ -4,6 +4,10 @@
 set -euo pipefail
 kind=$1 root=$2 repo=$3 cache=$4; shift 4
 
+# The first process of a process namespace ignores every signal that it has no handler for: without this, a Ctrl-C while the
+# mounts are made would be lost.
+[ "$kind" != pid ] || trap 'exit 130' INT TERM HUP
+
 mount --bind "$root" "$root"
 mount --make-rshared "$root"
 [ "$kind" = pid ] && mount -t proc proc "$root/proc" || mount --rbind /proc "$root/proc"
