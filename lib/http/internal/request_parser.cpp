@@ -207,9 +207,10 @@ RequestParser::Progress RequestParser::feed_body(std::string_view bytes) {
 }
 
 int RequestParser::count_head_bytes(std::size_t bytes) {
+  std::size_t pending = 0;
   // Before the end of the head this bounds memory inside one feed; trailers are dropped, but count as well.
-  trailer_bytes_ += head_is_complete_ ? bytes : 0;
-  if (text_.size() + trailer_bytes_ + bytes > limits_.max_head_bytes + limits_.max_target_bytes) {
+  (head_is_complete_ ? trailer_bytes_ : pending) += bytes;
+  if (text_.size() + trailer_bytes_ + pending > limits_.max_head_bytes + limits_.max_target_bytes) {
     refusal_ = kHeadTooLarge;
     return HPE_USER;
   }
