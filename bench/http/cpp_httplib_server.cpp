@@ -13,7 +13,8 @@ int main() {
   server.new_task_queue = [] { return new httplib::ThreadPool(600); };
   server.set_keep_alive_max_count(1'000'000);
   server.set_tcp_nodelay(true);
-  server.Get("/api/health", [](const httplib::Request&, httplib::Response& response) { response.set_content(R"({"status":"ok"})", "application/json"); });
+  server.Get("/api/health",
+             [](const httplib::Request&, httplib::Response& response) { response.set_content(R"({"status":"ok"})", "application/json"); });
   const int port = server.bind_to_any_port("127.0.0.1");
   if (port <= 0) {
     return 1;

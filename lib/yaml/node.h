@@ -16,12 +16,12 @@ struct Node {
   enum class Kind : std::uint8_t { kNull, kScalar, kSequence, kMapping };
 
   Kind kind = Kind::kNull;
-  bool quoted = false;                                ///< a scalar in quotes or a block: text, whatever it looks like
-  std::string scalar;                                 ///< of kScalar
-  std::vector<Node> items;                            ///< of kSequence
-  std::vector<Entry> entries;                         ///< of kMapping, in the order of the file
-  std::shared_ptr<const std::string> file;            ///< as the caller named it
-  int line = 0;                                       ///< 1-based; of a mapping's entry: its value
+  bool quoted = false;                      ///< a scalar in quotes or a block: text, whatever it looks like
+  std::string scalar;                       ///< of kScalar
+  std::vector<Node> items;                  ///< of kSequence
+  std::vector<Entry> entries;               ///< of kMapping, in the order of the file
+  std::shared_ptr<const std::string> file;  ///< as the caller named it
+  int line = 0;                             ///< 1-based; of a mapping's entry: its value
   int column = 0;
   int key_line = 0;  ///< of a mapping's entry: its key, else 0
   int key_column = 0;

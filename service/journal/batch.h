@@ -49,7 +49,7 @@ struct DeadLetter {
   std::string reason;
   std::string source;  ///< where it came from, such as "saga.inbox.g1/3@1234"
   std::string key;
-  std::string value;  ///< as it came
+  std::string value;                                           ///< as it came
   std::vector<std::pair<std::string, std::string>> headers{};  ///< as they came
 };
 

@@ -26,17 +26,19 @@ Result<std::unique_ptr<journal::Journal>> open_kafka(const ServiceSettings& sett
     bootstrap += (bootstrap.empty() ? "" : ",") + broker;
   }
   contracts::SchemaRegistry contracts;
-  if (auto added = contracts.add_embedded(kafka::protocol_schemas()).and_then([&] { return contracts.add_embedded(orders::contract_schemas()); }); !added) {
+  if (auto added = contracts.add_embedded(kafka::protocol_schemas()).and_then([&] { return contracts.add_embedded(orders::contract_schemas()); });
+      !added) {
     return std::unexpected(added.error());
   }
-  return journal::open_kafka_journal({.client = {.bootstrap = bootstrap, .client_id = std::format("outrigger-service-{}", settings.instance), .extra = {}},
-                                      .topics = {.generation = settings.kafka_topic_generation, .command_topics = {topics.begin(), topics.end()}},
-                                      .create_topics = settings.kafka_create_topics,
-                                      .instance = settings.instance,
-                                      .cache_folder = settings.data_dir / std::format("kafka-cache-{}", settings.kafka_topic_generation),
-                                      .contract_package = std::string(orders::kContractPackage),
-                                      .on_fatal = [demand_exit = std::move(demand_exit)](int code, const std::string&) { demand_exit(code); }},
-                                     std::move(contracts), registry);
+  return journal::open_kafka_journal(
+      {.client = {.bootstrap = bootstrap, .client_id = std::format("outrigger-service-{}", settings.instance), .extra = {}},
+       .topics = {.generation = settings.kafka_topic_generation, .command_topics = {topics.begin(), topics.end()}},
+       .create_topics = settings.kafka_create_topics,
+       .instance = settings.instance,
+       .cache_folder = settings.data_dir / std::format("kafka-cache-{}", settings.kafka_topic_generation),
+       .contract_package = std::string(orders::kContractPackage),
+       .on_fatal = [demand_exit = std::move(demand_exit)](int code, const std::string&) { demand_exit(code); }},
+      std::move(contracts), registry);
 }
 
 }  // namespace

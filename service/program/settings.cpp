@@ -40,7 +40,8 @@ void declare(config::Settings& keys, ServiceSettings& settings) {
   keys.number("partitions", settings.partitions, 1U, 4'096U, "Partitions of the embedded journal; fixed when the store is made");
   keys.list("kafka-bootstrap", settings.kafka_bootstrap, "Kafka brokers, HOST:PORT,…");
   keys.text("kafka-topic-generation", settings.kafka_topic_generation, "Which set of topics: g1 is saga.inbox.g1, saga.state.g1");
-  keys.flag("kafka-create-topics", settings.kafka_create_topics, "Make the topics that are missing: three copies, two in sync, where there are three brokers");
+  keys.flag("kafka-create-topics", settings.kafka_create_topics,
+            "Make the topics that are missing: three copies, two in sync, where there are three brokers");
 
   keys.duration("inbox-retention", settings.inbox_retention, 60'000ms, std::chrono::milliseconds(std::chrono::days(3650)),
                 "How long participants keep their replies; longer than any saga lives");

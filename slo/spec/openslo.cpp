@@ -19,7 +19,8 @@ constexpr std::size_t kLongestName = 63;
 /// Letters, digits and '-', with a letter or digit at both ends: what Kubernetes, file names and labels all take.
 bool is_dns_label(std::string_view text) {
   const auto is_plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  return !text.empty() && is_plain(text.front()) && is_plain(text.back()) && std::ranges::all_of(text, [&](char c) { return is_plain(c) || c == '-'; });
+  return !text.empty() && is_plain(text.front()) && is_plain(text.back()) &&
+         std::ranges::all_of(text, [&](char c) { return is_plain(c) || c == '-'; });
 }
 
 std::string read_name(Mapping& map, const Node& parent) {
