@@ -17,6 +17,7 @@ using TopicsPtr = std::unique_ptr<rd_kafka_TopicCollection_t, Deleter<rd_kafka_T
 
 constexpr std::size_t kErrorText = 512;
 constexpr std::chrono::milliseconds kBackoff{50};
+constexpr std::chrono::duration<int, std::milli> kRefresh{1'000};
 
 }  // namespace
 
@@ -46,6 +47,14 @@ class Admin::Impl {
       return internal::failure(code, doing, rd_kafka_event_error_string(event.get()));
     }
     return event;
+  }
+
+  /// Asks for the whole cluster's: the answer replaces what is cached of every topic.
+  void refresh_metadata() const {
+    const rd_kafka_metadata_t* metadata = nullptr;
+    if (rd_kafka_metadata(handle_.get(), 1, nullptr, &metadata, kRefresh.count()) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+      rd_kafka_metadata_destroy(metadata);
+    }
   }
 
  private:
@@ -172,9 +181,11 @@ Result<std::optional<TopicDescription>> Admin::describe(const std::string& topic
     return fail(ErrorCode::kUnavailable, doing + ": the cluster answered for another topic");
   }
   // Another broker may answer this one, and not know the topic yet.
-  if (const auto code = rd_kafka_ConfigResource_error(resources[0]); code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) {
+  const auto code = rd_kafka_ConfigResource_error(resources[0]);
+  if (code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) {
     return std::optional<TopicDescription>();
-  } else if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+  }
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
     return internal::failure(code, doing + ", its settings");
   }
   std::size_t entries = 0;
@@ -210,7 +221,9 @@ Result<Watermarks> Admin::watermarks(const TopicPartition& partition, std::chron
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR) {
       return marks;
     }
-    // A leader that moved, or a topic that was just made, is known a moment later.
+    // A leader that moved, or a topic that was just made, is known a moment later. librdkafka would go on asking the leader that it
+    // has cached, a dead broker perhaps, until its metadata is minutes old.
+    impl_->refresh_metadata();
     if (std::chrono::steady_clock::now() + kBackoff >= deadline) {
       return internal::failure(code, std::format("ask for the ends of {}/{}", partition.topic, partition.partition));
     }

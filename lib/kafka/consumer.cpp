@@ -1,13 +1,26 @@
 #include "lib/kafka/consumer.h"
 
 #include <format>
+#include <mutex>
+#include <thread>
 
 #include "lib/kafka/internal/handle.h"
+#include "lib/kafka/internal/stall_watch.h"
 
 namespace outrigger::kafka {
 namespace {
 
 using internal::ErrorPtr;
+using internal::StallWatch;
+
+constexpr std::chrono::milliseconds kLook{1'000};           // between two looks at whether it is stuck
+constexpr std::chrono::milliseconds kCommitAnswer{20'000};  // longer than librdkafka lets a request wait for its coordinator
+
+/// Several threads use it, and it may be replaced: the last user destroys it. Not closed then, because closing calls back.
+using SharedHandle = std::shared_ptr<rd_kafka_t>;
+SharedHandle share(internal::HandlePtr handle) {
+  return {handle.release(), [](rd_kafka_t* owned) { rd_kafka_destroy_flags(owned, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE); }};
+}
 
 ReceivedRecord read_message(const rd_kafka_message_t& message) {
   ReceivedRecord record{
@@ -34,11 +47,30 @@ ReceivedRecord read_message(const rd_kafka_message_t& message) {
 
 class Consumer::Impl {
  public:
-  explicit Impl(internal::HandlePtr handle) : handle_(std::move(handle)) { rd_kafka_poll_set_consumer(handle_.get()); }
+  Impl(const ConsumerSettings& settings, internal::ConfPtr conf)
+      : conf_(std::move(conf)),
+        reports_ends_(settings.partition_eof),
+        watch_({.silence = settings.stall_after, .joining = 2 * settings.session_timeout + 2 * settings.stall_after}) {
+    rd_kafka_conf_set_opaque(conf_.get(), this);
+    rd_kafka_conf_set_rebalance_cb(conf_.get(), on_rebalance);
+  }
   ~Impl() { close(); }
 
+  /// Errors: kInvalidArgument.
+  Result<void> connect() {
+    auto made = internal::make_handle(RD_KAFKA_CONSUMER, internal::ConfPtr(rd_kafka_conf_dup(conf_.get())));
+    if (!made) {
+      return std::unexpected(made.error());
+    }
+    rd_kafka_poll_set_consumer(made->get());
+    auto fresh = share(std::move(*made));
+    const std::lock_guard lock(handle_mutex_);
+    handle_.swap(fresh);
+    return {};
+  }
+
   static void on_rebalance(rd_kafka_t* handle, rd_kafka_resp_err_t code, rd_kafka_topic_partition_list_t* list, void* opaque) {
-    auto& self = *static_cast<Holder*>(opaque)->impl;
+    auto& self = *static_cast<Impl*>(opaque);
     auto partitions = internal::read_partitions(*list);
     if (code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
       for (auto& entry : std::span(list->elems, static_cast<std::size_t>(list->cnt))) {
@@ -46,8 +78,13 @@ class Consumer::Impl {
       }
       rd_kafka_assign(handle, list);
       rd_kafka_pause_partitions(handle, list);
+      self.assigned_ = partitions;
+      self.watch_.forget_all();
+      self.watch_.joined();
       self.callbacks_.assigned(capture_metadata(handle), std::move(partitions));
     } else {
+      self.assigned_.clear();
+      self.watch_.joining(std::chrono::steady_clock::now());
       self.callbacks_.revoked(std::move(partitions), rd_kafka_assignment_lost(handle) != 0);
       rd_kafka_assign(handle, nullptr);
     }
@@ -55,13 +92,17 @@ class Consumer::Impl {
 
   Result<void> subscribe(const std::vector<std::string>& topics, RebalanceCallbacks callbacks) {
     callbacks_ = std::move(callbacks);
-    std::vector<TopicPartition> list;
     for (const auto& topic : topics) {
-      list.push_back({.topic = topic, .partition = RD_KAFKA_PARTITION_UA});
+      topics_.push_back({.topic = topic, .partition = RD_KAFKA_PARTITION_UA});
     }
-    if (const auto code = rd_kafka_subscribe(handle_.get(), internal::make_partitions(list).get()); code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return join();
+  }
+
+  Result<void> join() {
+    if (const auto code = rd_kafka_subscribe(handle_.get(), internal::make_partitions(topics_).get()); code != RD_KAFKA_RESP_ERR_NO_ERROR) {
       return internal::failure(code, "subscribe");
     }
+    watch_.joining(std::chrono::steady_clock::now());
     return {};
   }
 
@@ -73,19 +114,27 @@ class Consumer::Impl {
   }
 
   Polled poll(std::chrono::milliseconds timeout) {
+    if (is_commit_unanswered_) {
+      return start_anew("a commit of positions got no answer");
+    }
     const internal::MessagePtr message(rd_kafka_consumer_poll(handle_.get(), static_cast<int>(timeout.count())));
     if (!message) {
-      return std::monostate{};
+      return look();
     }
     if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
-      return read_message(*message);
+      auto record = read_message(*message);
+      watch_.progress({.partition = {.topic = record.topic, .partition = record.partition}, .next = record.offset + 1},
+                      std::chrono::steady_clock::now());
+      return record;
     }
     std::optional<TopicPartition> partition;
     if (message->rkt != nullptr) {
       partition = TopicPartition{.topic = rd_kafka_topic_name(message->rkt), .partition = message->partition};
     }
     if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
-      return EndOfPartition{.partition = *partition, .next = message->offset};
+      EndOfPartition end{.partition = *partition, .next = message->offset};
+      watch_.progress({.partition = end.partition, .next = end.next}, std::chrono::steady_clock::now());
+      return reports_ends_ ? Polled(std::move(end)) : Polled();
     }
     const auto fatal = rd_kafka_fatal_error(handle_.get(), nullptr, 0);
     return ConsumerError{
@@ -105,18 +154,21 @@ class Consumer::Impl {
       return internal::failure(list->elems[0].err, std::format("seek {}/{}", position.partition.topic, position.partition.partition));
     }
     rd_kafka_resume_partitions(handle_.get(), list.get());
+    watch_.begin(position, std::chrono::steady_clock::now());
     return {};
   }
 
-  void pause(const TopicPartition& partition) { rd_kafka_pause_partitions(handle_.get(), internal::make_partitions({&partition, 1}).get()); }
-  void resume(const TopicPartition& partition) { rd_kafka_resume_partitions(handle_.get(), internal::make_partitions({&partition, 1}).get()); }
+  void pause(const TopicPartition& partition) {
+    watch_.pause(partition);
+    rd_kafka_pause_partitions(handle_.get(), internal::make_partitions({&partition, 1}).get());
+  }
 
   Result<std::vector<std::optional<std::int64_t>>> committed(std::span<const TopicPartition> partitions, std::chrono::milliseconds timeout) {
     const auto deadline = std::chrono::steady_clock::now() + timeout;
     const auto list = internal::make_partitions(partitions);
     for (;;) {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-      auto code = rd_kafka_committed(handle_.get(), list.get(), std::max(1, std::min(2000, static_cast<int>(left.count()))));
+      auto code = rd_kafka_committed(current().get(), list.get(), std::max(1, std::min(2000, static_cast<int>(left.count()))));
       for (int i = 0; i < list->cnt && code == RD_KAFKA_RESP_ERR_NO_ERROR; ++i) {
         code = list->elems[i].err;
       }
@@ -137,7 +189,15 @@ class Consumer::Impl {
   }
 
   Result<void> commit(std::span<const Position> positions) {
-    if (const auto code = rd_kafka_commit(handle_.get(), internal::make_positions(positions).get(), 0); code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    // Not the synchronous call: that one waits for ever when the coordinator cannot be found.
+    const internal::QueuePtr answers(rd_kafka_queue_new(handle_.get()));
+    auto code = rd_kafka_commit_queue(handle_.get(), internal::make_positions(positions).get(), answers.get(), nullptr, nullptr);
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR) {
+      const internal::EventPtr answer(rd_kafka_queue_poll(answers.get(), static_cast<int>(kCommitAnswer.count())));
+      is_commit_unanswered_ = !answer;
+      code = answer ? rd_kafka_event_error(answer.get()) : RD_KAFKA_RESP_ERR__TIMED_OUT;
+    }
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
       return internal::failure(code, "commit positions");
     }
     return {};
@@ -150,16 +210,69 @@ class Consumer::Impl {
     }
   }
 
-  /// What librdkafka's callbacks point to: made before the handle.
-  struct Holder {
-    Impl* impl = nullptr;
-  };
-  std::unique_ptr<Holder> holder;
-
  private:
-  internal::HandlePtr handle_;
+  [[nodiscard]] SharedHandle current() const {
+    const std::lock_guard lock(handle_mutex_);
+    return handle_;
+  }
+
+  /// While nothing comes: is there nothing, or is it stuck?
+  Polled look() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_look_) {
+      return std::monostate{};
+    }
+    next_look_ = now + kLook;
+    if (rd_kafka_fatal_error(handle_.get(), nullptr, 0) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+      return std::monostate{};  // reported already; a fenced instance that came again would take turns with the other
+    }
+    if (watch_.joins_too_long(now)) {
+      return start_anew("the group has given no assignment for too long");
+    }
+    const auto suspect = watch_.suspect(now);
+    if (!suspect) {
+      return std::monostate{};
+    }
+    std::int64_t low = 0;
+    std::int64_t end = 0;  // with this handle's isolation level: what it can reach
+    const auto code = rd_kafka_query_watermark_offsets(handle_.get(), suspect->partition.topic.c_str(), suspect->partition.partition, &low, &end,
+                                                       static_cast<int>(kLook.count()));
+    const bool has_end = code == RD_KAFKA_RESP_ERR_NO_ERROR;
+    switch (watch_.answered(suspect->partition, has_end ? std::optional(end) : std::nullopt, std::chrono::steady_clock::now())) {
+      case StallWatch::Remedy::kNone: return std::monostate{};
+      case StallWatch::Remedy::kStartAnew:
+        return start_anew(std::format("{}/{} does not move from {}", suspect->partition.topic, suspect->partition.partition, suspect->next));
+      case StallWatch::Remedy::kReadAgain: break;
+    }
+    static_cast<void>(seek(*suspect));  // failed: the next look asks again
+    return ConsumerError{.message = std::format("nothing came for too long although the end is {}: reading again from {}", end, suspect->next),
+                         .partition = suspect->partition};
+  }
+
+  /// A new client in the place of one that is stuck: as the same static member it gets the same partitions again.
+  Polled start_anew(const std::string& why) {
+    is_commit_unanswered_ = false;
+    if (!assigned_.empty()) {
+      callbacks_.revoked(std::exchange(assigned_, {}), true);
+    }
+    auto connected = connect();
+    if (!connected || !(connected = join())) {
+      impossible("consumer", connected.error().to_string());  // the same settings have served before
+    }
+    return ConsumerError{.message = why + ": the client is made anew", .is_restarted = true};
+  }
+
+  internal::ConfPtr conf_;
+  bool reports_ends_;
+  StallWatch watch_;
+  MonotonicTime next_look_;
+  std::vector<TopicPartition> topics_;
+  std::vector<TopicPartition> assigned_;
   RebalanceCallbacks callbacks_;
+  bool is_commit_unanswered_ = false;
   bool is_closed_ = false;
+  mutable std::mutex handle_mutex_;  // replaced under it by the polling thread, which reads it without
+  SharedHandle handle_;
 };
 
 Result<std::unique_ptr<Consumer>> Consumer::create(const ConsumerSettings& settings) {
@@ -169,7 +282,7 @@ Result<std::unique_ptr<Consumer>> Consumer::create(const ConsumerSettings& setti
                                   {"auto.offset.reset", "error"},
                                   {"partition.assignment.strategy", "range"},
                                   {"isolation.level", settings.read_committed ? "read_committed" : "read_uncommitted"},
-                                  {"enable.partition.eof", settings.partition_eof ? "true" : "false"},
+                                  {"enable.partition.eof", "true"},  // tells a quiet partition from a stuck one
                                   {"session.timeout.ms", std::to_string(settings.session_timeout.count())},
                                   {"heartbeat.interval.ms", std::to_string(std::max<std::int64_t>(100, settings.session_timeout.count() / 5))},
                                   {"max.poll.interval.ms", std::to_string(std::max(settings.max_poll_interval, settings.session_timeout).count())},
@@ -183,16 +296,10 @@ Result<std::unique_ptr<Consumer>> Consumer::create(const ConsumerSettings& setti
   if (!conf) {
     return std::unexpected(conf.error());
   }
-  auto holder = std::make_unique<Impl::Holder>();
-  rd_kafka_conf_set_opaque(conf->get(), holder.get());
-  rd_kafka_conf_set_rebalance_cb(conf->get(), Impl::on_rebalance);
-  auto handle = internal::make_handle(RD_KAFKA_CONSUMER, std::move(*conf));
-  if (!handle) {
-    return std::unexpected(handle.error());
+  auto impl = std::make_unique<Impl>(settings, std::move(*conf));
+  if (auto connected = impl->connect(); !connected) {
+    return std::unexpected(connected.error());
   }
-  auto impl = std::make_unique<Impl>(std::move(*handle));
-  holder->impl = impl.get();
-  impl->holder = std::move(holder);
   return std::unique_ptr<Consumer>(new Consumer(std::move(impl)));
 }
 
@@ -220,7 +327,6 @@ Result<void> Consumer::assign(std::span<const Position> positions) { return impl
 Polled Consumer::poll(std::chrono::milliseconds timeout) { return impl_->poll(timeout); }
 Result<void> Consumer::seek(const Position& position) { return impl_->seek(position); }
 void Consumer::pause(const TopicPartition& partition) { impl_->pause(partition); }
-void Consumer::resume(const TopicPartition& partition) { impl_->resume(partition); }
 Result<std::vector<std::optional<std::int64_t>>> Consumer::committed(std::span<const TopicPartition> partitions, std::chrono::milliseconds timeout) {
   return impl_->committed(partitions, timeout);
 }

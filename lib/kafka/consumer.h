@@ -23,8 +23,9 @@ struct ConsumerSettings {
   std::chrono::milliseconds session_timeout{10'000};
   std::chrono::milliseconds max_poll_interval{120'000};  ///< longer than any callback may take
   bool read_committed = true;
-  bool partition_eof = false;                  ///< poll() reports EndOfPartition
-  std::size_t queue_bytes = 8U * 1024 * 1024;  ///< fetched ahead, all partitions together
+  bool partition_eof = false;                     ///< poll() reports EndOfPartition
+  std::size_t queue_bytes = 8U * 1024 * 1024;     ///< fetched ahead, all partitions together
+  std::chrono::milliseconds stall_after{15'000};  ///< of silence, before a partition's end is asked for
 };
 
 /// Called from within poll() and close(), on their thread.
@@ -46,11 +47,15 @@ struct ConsumerError {
   bool is_fatal = false;
   bool is_instance_fenced = false;  ///< another process joined with this static instance id
   bool is_out_of_range = false;     ///< a position is before the log's start or beyond its end
-  std::optional<TopicPartition> partition;
+  bool is_restarted = false;        ///< it was stuck and is a new client now: revoked (as lost) was called, assigned will be
+  std::optional<TopicPartition> partition{};
 };
 using Polled = std::variant<std::monostate, ReceivedRecord, EndOfPartition, ConsumerError>;
 
 /// A consumer that commits nothing by itself. Either subscribe() or assign().
+///
+/// As a member of a group it minds itself: a partition that is silent although there is more to read is read again from where it
+/// stands, and when that does not help, when commits get no answer or the group gives no assignment, the client is made anew.
 ///
 /// poll(), seek() and close() belong to one thread; committed() is thread-safe.
 class Consumer final {
@@ -70,14 +75,14 @@ class Consumer final {
   /// Begins to read the partition at `position.next`; what was fetched before is dropped. Errors: kUnavailable.
   [[nodiscard]] Result<void> seek(const Position& position);
   void pause(const TopicPartition& partition);
-  void resume(const TopicPartition& partition);
 
   /// The group's committed position of each partition, in order; nothing where none was committed. Waits until no transaction
   /// is pending on them (KIP-447, require-stable). Errors: kDeadlineExceeded, kUnavailable.
   [[nodiscard]] Result<std::vector<std::optional<std::int64_t>>> committed(std::span<const TopicPartition> partitions,
                                                                            std::chrono::milliseconds timeout);
 
-  /// Commits outside of a transaction. Errors: kAborted (a newer generation has the partitions), kUnavailable.
+  /// Commits outside of a transaction. Errors: kAborted (a newer generation has the partitions), kDeadlineExceeded (no
+  /// answer: the next poll() makes the client anew, and reading begins again where the committed positions say), kUnavailable.
   [[nodiscard]] Result<void> commit(std::span<const Position> positions);
 
   /// Gives the partitions back (revoked is called) and leaves, unless it is a static member. Idempotent.

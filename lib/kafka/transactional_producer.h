@@ -16,7 +16,7 @@ namespace outrigger::kafka {
 /// Why a transaction did not commit for certain. They differ in what the caller must do.
 enum class WriteFailure : std::uint8_t {
   kFenced,          ///< the group has a newer generation: nothing was written, the partitions are another's
-  kInstanceFenced,  ///< another process joined with this static instance id: nothing was written; end this process
+  kInstanceFenced,  ///< another member (or this process's own, joining again) has this static instance id: nothing was written
   kSuperseded,      ///< a newer producer has this transactional id, or the broker gave up this one's transaction; nothing was written
   kUnknown,         ///< it may have been committed or not: destroy this producer, make a new one, read what is there
 };

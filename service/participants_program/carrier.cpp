@@ -216,6 +216,10 @@ class Carrier::Impl {
         set_problem({});
         return;  // aborted: another process has the partitions and will read the batch again
       }
+      if (is_sent && done.error().code == ErrorCode::kDeadlineExceeded) {
+        set_problem(done.error().to_string());
+        return;  // the consumer begins again, and reads the batch again
+      }
       metrics_.counter(metrics::kFailures, labels_).add();
       set_problem(done.error().to_string());
       if (stop.stop_requested()) {
@@ -255,6 +259,9 @@ class Carrier::Impl {
     if (error.is_out_of_range && error.partition) {
       to_begin_.push_back(*error.partition);
       return;
+    }
+    if (error.is_restarted) {
+      metrics_.counter(metrics::kConsumersRestarted, labels_).add();
     }
     telemetry::log(LogLevel::kWarning, "the command consumer reports", {{"participant", labels_.front().second}, {"why", error.message}});
   }

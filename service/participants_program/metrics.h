@@ -15,6 +15,8 @@ inline constexpr MetricInfo kContractFallbacks{"outrigger_carrier_contract_fallb
                                                "Replies whose output does not fit the schema of their type and travelled as JSON text."};
 inline constexpr MetricInfo kFailures{"outrigger_carrier_failures_total",
                                       "Batches whose replies or positions could not be written and were tried again."};
+inline constexpr MetricInfo kConsumersRestarted{"outrigger_carrier_consumers_restarted_total",
+                                                "Command consumers that were stuck and were made anew."};
 inline constexpr MetricInfo kBatchDuration{"outrigger_carrier_batch_duration_seconds", "From a batch's first record to its committed position."};
 inline constexpr MetricInfo kPartitions{"outrigger_carrier_partitions_owned", "Command partitions that this process reads."};
 

@@ -86,9 +86,9 @@ class KafkaJournal final : public Journal {
   Result<void> start(Listener& listener) override {
     listener_ = &listener;
     reader_ = std::make_unique<internal::InboxReader>(*inbox_, codec_, ownership_, listener, metrics_);
-    if (auto subscribed = inbox_->subscribe({codec_.topics().inbox},
-                                            {.assigned = [this](const auto& group, auto partitions) { on_assigned(group, numbers(partitions)); },
-                                             .revoked = [this](auto partitions, bool lost) { on_revoked(numbers(partitions), lost); }});
+    if (auto subscribed = inbox_->subscribe(
+            {codec_.topics().inbox}, {.assigned = [this](const auto& group, const auto& partitions) { on_assigned(group, numbers(partitions)); },
+                                      .revoked = [this](const auto& partitions, bool lost) { on_revoked(numbers(partitions), lost); }});
         !subscribed) {
       return subscribed;
     }
@@ -110,7 +110,6 @@ class KafkaJournal final : public Journal {
                                                                   .ownership = ownership_,
                                                                   .cache = *cache_,
                                                                   .inbox = *inbox_,
-                                                                  .on_fatal = [this](int code, const std::string& why) { end_process(code, why); },
                                                                   .on_committed = [this] { set_problem({}); },
                                                                   .metrics = metrics_,
                                                                   .group = group_},
@@ -204,6 +203,9 @@ class KafkaJournal final : public Journal {
 
   void on_error(const kafka::ConsumerError& error) {
     metrics_.counter(metrics::kConsumerErrors).add();
+    if (error.is_restarted) {
+      metrics_.counter(metrics::kConsumersRestarted).add();
+    }
     if (error.is_instance_fenced) {
       ownership_.begin_revoking(ownership_.owned(), true);
       end_process(exit_code::kBadConfiguration,
@@ -212,7 +214,9 @@ class KafkaJournal final : public Journal {
     if (error.is_out_of_range && error.partition && reader_->reads(static_cast<std::uint32_t>(error.partition->partition))) {
       // Input that expired is no loss: what a saga waits for is sent again from its state.
       if (const auto ends = admin_->watermarks(*error.partition, kAsk); ends) {
-        static_cast<void>(inbox_->seek({.partition = *error.partition, .next = ends->low}));
+        if (auto sought = inbox_->seek({.partition = *error.partition, .next = ends->low}); !sought) {
+          telemetry::log(LogLevel::kWarning, "cannot go back to the inbox's start", {{"why", sought.error().to_string()}});
+        }
       }
       return;
     }

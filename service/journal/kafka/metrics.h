@@ -18,6 +18,7 @@ inline constexpr MetricInfo kRebalances{"outrigger_kafka_rebalances_total",
 inline constexpr MetricInfo kGeneration{"outrigger_kafka_group_generation", "Generation of the consumer group at the last assignment."};
 inline constexpr MetricInfo kInboxPauses{"outrigger_kafka_inbox_pauses_total", "Times a lane had no room and its inbox partition was paused."};
 inline constexpr MetricInfo kConsumerErrors{"outrigger_kafka_consumer_errors_total", "Errors that the inbox consumer reported."};
+inline constexpr MetricInfo kConsumersRestarted{"outrigger_kafka_consumers_restarted_total", "Inbox consumers that were stuck and were made anew."};
 inline constexpr MetricInfo kContractFallbacks{"outrigger_kafka_contract_fallbacks_total",
                                                "Commands whose payload does not fit the schema of their type and travelled as JSON text, by type."};
 

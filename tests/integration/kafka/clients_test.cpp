@@ -26,12 +26,14 @@ struct Member {
   std::vector<TopicPartition> partitions;
   int revocations = 0;
   bool is_instance_fenced = false;
+  int restarts = 0;
   std::unique_ptr<Consumer> consumer;  // last: closing it calls back
 
   void poll() {
     const auto polled = consumer->poll(std::chrono::milliseconds{20});
     if (const auto* error = std::get_if<ConsumerError>(&polled)) {
       is_instance_fenced |= error->is_instance_fenced;
+      restarts += error->is_restarted ? 1 : 0;
     }
   }
 };
@@ -47,10 +49,14 @@ class KafkaClients : public ::testing::Test {
     ASSERT_TRUE(created) << created.error().to_string();
   }
 
-  std::unique_ptr<Member> join(const std::string& group, const std::string& instance = {}) {
+  std::unique_ptr<Member> join(const std::string& group, const std::string& instance = {},
+                               std::chrono::milliseconds stall_after = std::chrono::milliseconds{15'000}) {
     auto member = std::make_unique<Member>();
-    auto consumer =
-        Consumer::create({.client = kafka_client(), .group = group, .instance = instance, .session_timeout = std::chrono::milliseconds{6000}});
+    auto consumer = Consumer::create({.client = kafka_client(),
+                                      .group = group,
+                                      .instance = instance,
+                                      .session_timeout = std::chrono::milliseconds{6000},
+                                      .stall_after = stall_after});
     EXPECT_TRUE(consumer);
     member->consumer = std::move(*consumer);
     auto* raw = member.get();
@@ -255,6 +261,28 @@ TEST_F(KafkaClients, FetchingWaitsForSeekAndStartsThereAgain) {
   EXPECT_EQ(next_key(), "b");
   ASSERT_TRUE(member->consumer->seek(position(0)));
   EXPECT_EQ(next_key(), "a");
+}
+
+// A member that does not poll holds the group up: nobody gets partitions until it gives way.
+TEST_F(KafkaClients, AMemberThatWaitsTooLongForPartitionsIsMadeAnewAndGetsThemInTheEnd) {
+  const auto group = unique_name("group");
+  const auto silent = join(group);
+  ASSERT_TRUE(eventually([&] {
+    silent->poll();
+    return silent->partitions.size() == 2;
+  }));
+  const auto waiting = join(group, "waiting", std::chrono::milliseconds{500});
+  ASSERT_TRUE(eventually([&] {
+    waiting->poll();
+    return waiting->restarts > 0;
+  }));
+  EXPECT_TRUE(waiting->partitions.empty());
+  silent->consumer->close();
+  EXPECT_TRUE(eventually([&] {
+    waiting->poll();
+    return waiting->partitions.size() == 2;
+  }));
+  EXPECT_FALSE(waiting->is_instance_fenced);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <format>
 #include <thread>
 
-#include "lib/runtime/lifecycle.h"
 #include "lib/telemetry/log.h"
 #include "service/journal/kafka/metrics.h"
 
@@ -169,10 +168,8 @@ std::unexpected<Error> Lane::refused(const kafka::WriteError& error, std::span<c
   const bool is_fenced =
       error.failure == kFenced || error.failure == kInstanceFenced || (error.failure == kSuperseded && loses_within_a_heartbeat(positions));
   context_.metrics.counter(metrics::kTransactions, {{"outcome", is_fenced ? "fenced" : "unknown"}}).add();
-  if (error.failure == kInstanceFenced) {
-    context_.on_fatal(exit_code::kBadConfiguration, std::format("another process runs with the instance name {}: give each its own ({})",
-                                                                context_.settings.instance, error.message));
-  }
+  // A fenced instance is not always another process: this one's own consumer gets a new member id when it has to join again, as
+  // after the loss of the group's coordinator. If it is another, the consumer's next heartbeat says so and ends the process.
   return fail(is_fenced ? ErrorCode::kAborted : ErrorCode::kUnavailable, error.message);
 }
 

@@ -23,8 +23,7 @@ struct LaneContext {
   const kafka::Admin& admin;
   Ownership& ownership;
   Cache& cache;
-  kafka::Consumer& inbox;  ///< for committed() only
-  std::function<void(int, const std::string&)> on_fatal;
+  kafka::Consumer& inbox;              ///< for committed() only
   std::function<void()> on_committed;  ///< the brokers answer
   telemetry::Registry& metrics;
   std::string group;

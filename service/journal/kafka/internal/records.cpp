@@ -113,7 +113,7 @@ Result<std::vector<OutgoingRecord>> RecordCodec::encode(const Batch& batch) cons
 
 Result<void> RecordCodec::add_state_record(const kafka::ReceivedRecord& record, Batch& batch) const {
   const auto partition = static_cast<std::uint32_t>(record.partition);
-  const auto damaged = [&](Error error) { return fail(error.code, error.to_string(), record.position()); };
+  const auto damaged = [&](const Error& error) { return fail(error.code, error.to_string(), record.position()); };
   if (record.key.starts_with(kSaga)) {
     if (!record.value) {
       batch.removals.push_back({.partition = partition, .saga_id = record.key.substr(kSaga.size()), .definition = {}, .idempotency_key = {}});
