@@ -109,7 +109,7 @@ Texts substitute_parameters(yaml::Node& document, const Texts& overrides, yaml::
       continue;
     }
     found->second = value;
-    std::erase_if(without_value, [&](const auto& entry) { return entry.first == key; });
+    std::erase_if(without_value, [&wanted = key](const auto& entry) { return entry.first == wanted; });
   }
   for (const auto& [key, where] : without_value) {
     problems.add(where, std::format("parameter '{}' has no default: give it with --set {}=VALUE", key, key));

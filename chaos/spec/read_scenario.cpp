@@ -71,7 +71,7 @@ Load read_load(const yaml::Node& node, yaml::Problems& problems) {
   load.request.timeout = mapping.get_duration("timeout", load.request.timeout);
   load.connections = static_cast<unsigned>(mapping.get_integer("connections", 0, 1, 1024));
   for (const auto& [key, value] : mapping.get_map("headers")) {
-    const auto header = load::parse_header(key + ": " + value);
+    const auto header = load::parse_header(std::format("{}: {}", key, value));
     if (!header) {
       problems.add(node.find("headers")->find(key)->where(), header.error().message);
     } else {

@@ -182,10 +182,11 @@ class Decoder {
       return damaged(path, "a length is negative");
     }
     auto taken = take(static_cast<std::size_t>(*size), path);
-    if (taken && (text_ += taken->size()) > limits_.text_bytes) {
-      return damaged(path, "too much text");
+    if (!taken) {
+      return taken;
     }
-    return taken;
+    text_ += taken->size();
+    return text_ > limits_.text_bytes ? damaged(path, "too much text") : std::move(taken);
   }
 
   Result<Json> text(const Node& type, const std::string& path) {
@@ -249,7 +250,7 @@ class Decoder {
           }
           key = *raw;
         }
-        auto item = value(*type.branches.front(), is_array ? std::format("{}[{}]", path, all.size()) : path + "." + key, depth + 1);
+        auto item = value(*type.branches.front(), is_array ? std::format("{}[{}]", path, all.size()) : std::format("{}.{}", path, key), depth + 1);
         if (!item) {
           return item;
         }

@@ -10,7 +10,7 @@ namespace {
 constexpr int kBits = Histogram::kSubBucketBits;
 
 std::size_t index_of(std::uint64_t value) {
-  const int exponent = std::max(0, static_cast<int>(std::bit_width(value)) - (kBits + 1));
+  const int exponent = std::max(0, std::bit_width(value) - (kBits + 1));
   return (static_cast<std::size_t>(exponent) << kBits) + (value >> exponent);
 }
 

@@ -15,8 +15,9 @@ double Rate::per_second() const { return static_cast<double>(requests) / std::ch
 
 Result<Rate> parse_rate(std::string_view text) {
   Rate rate;
-  const auto* end = text.data() + text.size();
-  const auto [stopped, problem] = std::from_chars(text.data(), end, rate.requests);
+  const auto* const begin = text.data();  // NOLINT(bugprone-suspicious-stringview-data-usage): from_chars takes both ends
+  const auto* const end = begin + text.size();
+  const auto [stopped, problem] = std::from_chars(begin, end, rate.requests);
   const std::string_view unit(stopped, end);
   if (unit == "/m") {
     rate.interval = std::chrono::minutes{1};

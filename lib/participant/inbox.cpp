@@ -101,7 +101,8 @@ struct Inbox::State {
     }
     const bool is_final = reply.outcome == Outcome::kSuccess || (reply.outcome == Outcome::kFailed && command.direction == Direction::kDo);
     if (!is_final) {
-      return Answer{std::move(reply), reply.outcome == Outcome::kFailed ? Did::kFailed : Did::kRetry};
+      const auto did = reply.outcome == Outcome::kFailed ? Did::kFailed : Did::kRetry;
+      return Answer{std::move(reply), did};
     }
     if (const auto kept = store(key, command, reply); !kept) {
       return std::unexpected(kept.error());

@@ -79,7 +79,7 @@ void Statement::reset() { sqlite3_reset(statement_.get()); }
 std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
 
 std::string Statement::text(int column) const {
-  const auto* bytes = static_cast<const char*>(static_cast<const void*>(sqlite3_column_text(statement_.get(), column)));
+  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
   return bytes == nullptr ? std::string{} : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column)));
 }
 

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <format>
 #include <string>
+#include <system_error>
 
 namespace outrigger {
 
@@ -21,7 +21,7 @@ Result<void> write_port_file(const std::filesystem::path& file, const std::vecto
   text += "}\n";
   const auto beside = file.string() + std::format(".{}.tmp", getpid());
   const auto failed = [&](std::string_view what) {
-    const auto reason = std::format("cannot {} the port file: {}", what, std::strerror(errno));
+    const auto reason = std::format("cannot {} the port file: {}", what, std::generic_category().message(errno));
     unlink(beside.c_str());
     return fail(ErrorCode::kUnavailable, reason, file.string());
   };

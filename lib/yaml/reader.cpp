@@ -88,7 +88,7 @@ std::optional<T> keep(Result<T> read, std::string_view key, Problems& problems) 
 
 }  // namespace
 
-std::string Mapping::get_text(std::string_view key, std::string fallback) {
+std::string Mapping::get_text(std::string_view key, const std::string& fallback) {
   const auto* node = find(key);
   return node == nullptr ? fallback : keep(as_text(*node), key, problems_).value_or(fallback);
 }

@@ -48,7 +48,7 @@ class Mapping final {
   const Node* find(std::string_view key);
   const Node* require(std::string_view key);
 
-  std::string get_text(std::string_view key, std::string fallback = {});
+  std::string get_text(std::string_view key, const std::string& fallback = {});
   std::string require_text(std::string_view key);  ///< not empty
   bool get_boolean(std::string_view key, bool fallback);
   std::int64_t get_integer(std::string_view key, std::int64_t fallback, std::int64_t least, std::int64_t most);

@@ -89,7 +89,7 @@ class InProcessTransport::Worker {
     return batch;
   }
 
-  void deliver(const std::stop_token& stop, saga::ReplySink& replies, participant::Reply reply) {
+  void deliver(const std::stop_token& stop, saga::ReplySink& replies, const participant::Reply& reply) {
     const auto until = std::chrono::steady_clock::now() + kDeliverFor;
     while (true) {
       const auto delivered = replies.deliver(reply);

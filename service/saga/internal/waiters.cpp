@@ -12,7 +12,7 @@ bool is_satisfied(const WaitFor& condition, const SagaState& saga) {
 Waiters::Waiters(std::size_t capacity, Read read) : capacity_(capacity), read_(std::move(read)), thread_([this] { mind_deadlines(); }) {}
 Waiters::~Waiters() { stop(); }
 
-bool Waiters::wait(std::string saga_id, const WaitFor& condition, SagaCallback& callback) {
+bool Waiters::wait(const std::string& saga_id, const WaitFor& condition, SagaCallback& callback) {
   std::uint64_t ticket = 0;
   bool answer_now = false;
   {

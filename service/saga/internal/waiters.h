@@ -26,7 +26,7 @@ class Waiters final {
   ~Waiters();
 
   /// Registers first and reads then, so that no change is missed. False: too many wait; the callback is as it was.
-  [[nodiscard]] bool wait(std::string saga_id, const WaitFor& condition, SagaCallback& callback);
+  [[nodiscard]] bool wait(const std::string& saga_id, const WaitFor& condition, SagaCallback& callback);
   /// A committed state: answers whom it satisfies.
   void published(const SagaPointer& saga);
   /// Answers all as their sagas stand, and whoever comes later at once.
