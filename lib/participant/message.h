@@ -21,7 +21,7 @@ struct Command {
   Direction direction = Direction::kDo;
   std::uint32_t attempt = 1;  ///< counts re-sends; not part of the key
   std::string type;           ///< such as "ReserveInventory"
-  std::string destination;    ///< topic, such as "cmd.inventory"
+  std::string destination;    ///< topic, such as "cmd.inventory", or URL
   std::string payload;        ///< JSON text; Kafka carries it as Avro
   WallTime deadline;          ///< after it the answer is of no use to this attempt
   std::string traceparent;    ///< W3C trace context, or empty

@@ -18,6 +18,13 @@ Result<std::unique_ptr<journal::Journal>> open_kafka(const ServiceSettings& sett
   std::set<std::string> topics;
   for (const auto& definition : definitions.all()) {
     for (const auto& step : definition->steps) {
+      if (!step.url.empty()) {
+        return fail(
+            ErrorCode::kInvalidArgument,
+            std::format("step {} names a URL, but with --journal kafka commands go through Kafka alone: give it a topic, or use --journal embedded",
+                        step.name),
+            std::format("definition {} v{}", definition->name, definition->version));
+      }
       topics.insert(step.topic);
     }
   }

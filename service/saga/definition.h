@@ -24,6 +24,7 @@ struct RetryPolicy {
 };
 
 struct Compensation {
+  std::string url;                           ///< where the undo is posted; set if and only if the step has one
   std::string command;                       ///< type of the undo, such as "ReleaseInventory"
   std::chrono::milliseconds timeout{5'000};  ///< of one attempt
   RetryPolicy retry{.attempts = 10};
@@ -31,7 +32,8 @@ struct Compensation {
 
 struct Step {
   std::string name;
-  std::string topic;                         ///< where its commands go, such as "cmd.inventory"
+  std::string topic;                         ///< where its commands go, such as "cmd.inventory"; empty when it has a url
+  std::string url;                           ///< where its do is posted, such as "http://127.0.0.1:9000/reserve", or empty
   std::string command;                       ///< type of the do, such as "ReserveInventory"
   std::vector<std::string> after;            ///< steps that must have succeeded before
   std::chrono::milliseconds timeout{5'000};  ///< of one attempt
@@ -57,6 +59,7 @@ struct Step {
 ///           after: [reserve-inventory]
 ///           …
 ///
+/// Instead of `topic` a step may name `url: http://127.0.0.1:9000/reserve`; `compensate` then has its own `url`, or the step's.
 /// Steps form a graph by `after`; this release runs sequences and refuses other graphs when the file is read.
 /// The JSON Schema of the file is api/schemas/saga-definition.schema.json.
 struct Definition {

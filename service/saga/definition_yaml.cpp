@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lib/http/url.h"
 #include "lib/runtime/duration.h"
 #include "lib/yaml/node.h"
 #include "lib/yaml/reader.h"
@@ -81,11 +82,31 @@ RetryPolicy read_retry(yaml::Mapping& parent, RetryPolicy policy, yaml::Problems
   return policy;
 }
 
+std::string read_url(yaml::Mapping& from, std::string fallback) {
+  auto text = from.get_text("url", std::move(fallback));
+  if (const auto* node = from.find("url"); node != nullptr) {
+    if (const auto url = http::parse_url(text); !url) {
+      from.problem(*node, std::format("url: {}", url.error().message));
+    }
+  }
+  return text;
+}
+
+/// A topic or a URL: exactly one of them.
+void read_destination(yaml::Mapping& from, Step& step) {
+  step.url = read_url(from, {});
+  if (const auto* topic = from.find("topic"); topic != nullptr && from.find("url") != nullptr) {
+    from.problem(*topic, "topic: the step names a url already; remove one of the two");
+  } else if (step.url.empty()) {
+    step.topic = read_name(from, "topic", is_topic, "letters, digits, '.', '_' and '-', at most 249");
+  }
+}
+
 Step read_step(const yaml::Node& node, yaml::Problems& problems) {
   Step step;
   yaml::Mapping from(node, problems, "step");
   step.name = read_name(from, "name", is_dns_label, "lower-case letters, digits and '-', at most 63");
-  step.topic = read_name(from, "topic", is_topic, "letters, digits, '.', '_' and '-', at most 249");
+  read_destination(from, step);
   step.command = read_name(from, "command", is_type_name, "letters and digits, such as ReserveInventory");
   step.after = from.get_texts("after");
   step.timeout = read_duration(from, "timeout", step.timeout);
@@ -94,6 +115,10 @@ Step read_step(const yaml::Node& node, yaml::Problems& problems) {
     Compensation compensation;
     yaml::Mapping inside(*undo, problems, "compensate");
     compensation.command = read_name(inside, "command", is_type_name, "letters and digits, such as ReleaseInventory");
+    if (const auto* url = inside.find("url"); url != nullptr && step.url.empty()) {
+      inside.problem(*url, "url: the step itself names a topic, and do and undo go the same way; give the step a url or remove this one");
+    }
+    compensation.url = read_url(inside, step.url);
     compensation.timeout = read_duration(inside, "timeout", compensation.timeout);
     compensation.retry = read_retry(inside, compensation.retry, problems);
     inside.finish();
@@ -175,8 +200,9 @@ Json to_json(const RetryPolicy& policy) {
 std::string canonical(const Definition& definition) {
   auto steps = Json::array();
   for (const auto& step : definition.steps) {
+    const bool has_url = !step.url.empty();
     Json json{{"name", step.name},
-              {"topic", step.topic},
+              {has_url ? "url" : "topic", has_url ? step.url : step.topic},
               {"command", step.command},
               {"after", step.after},
               {"timeout", format_duration(step.timeout)},
@@ -184,6 +210,9 @@ std::string canonical(const Definition& definition) {
     if (step.compensate) {
       json["compensate"] = {
           {"command", step.compensate->command}, {"timeout", format_duration(step.compensate->timeout)}, {"retry", to_json(step.compensate->retry)}};
+      if (has_url) {
+        json["compensate"]["url"] = step.compensate->url;
+      }
     }
     steps.push_back(std::move(json));
   }

@@ -56,7 +56,9 @@ participant::Command make_command(const Definition& definition, const SagaState&
           .direction = direction,
           .attempt = is_do ? state.attempt : state.undo_attempt,
           .type = is_do ? what.command : what.compensate->command,
-          .destination = what.topic,
+          .destination = what.url.empty() ? what.topic
+                         : is_do          ? what.url
+                                          : what.compensate->url,
           .payload = payload(definition, saga, step, direction),
           .deadline = state.next_at.value_or(saga.deadline),
           .traceparent = saga.traceparent};

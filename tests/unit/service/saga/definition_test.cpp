@@ -89,6 +89,31 @@ TEST(Definition, HashIsStableAcrossReleases) {
       R"({"apiVersion":"outrigger/v1","kind":"SagaDefinition","metadata":{"name":"order","version":2},"spec":{"deadline":"2m","steps":[{"name":"a","topic":"t","command":"A","after":[],"timeout":"5s","retry":{"attempts":5,"backoff":"200ms","maxBackoff":"10s","multiplier":2.0}}]}})");
 }
 
+TEST(Definition, AStepMayNameAUrlInsteadOfATopic) {
+  const auto definition = parse_definition(with_steps(R"(    - {name: a, url: "http://127.0.0.1:9000/reserve", command: A, compensate: {command: B}}
+    - {name: b, after: [a], url: "http://ship/", command: C, compensate: {command: D, url: "http://ship/cancel"}}
+)"),
+                                           "order.yaml");
+  ASSERT_TRUE(definition.has_value()) << definition.error().to_string();
+  EXPECT_EQ(definition->steps[0].url, "http://127.0.0.1:9000/reserve");
+  EXPECT_EQ(definition->steps[0].topic, "");
+  EXPECT_EQ(definition->steps[0].compensate->url, "http://127.0.0.1:9000/reserve");
+  EXPECT_EQ(definition->steps[1].compensate->url, "http://ship/cancel");
+  const auto again = parse_definition(definition->body, "body");
+  ASSERT_TRUE(again.has_value()) << again.error().to_string();
+  EXPECT_EQ(again->hash, definition->hash);
+}
+
+TEST(Definition, AUrlIsCheckedWhereItStands) {
+  EXPECT_THAT(problem("    - {name: a, url: \"https://host/\", command: A}\n"),
+              HasSubstr("order.yaml:7:22: url: 'https://host/': https is not supported"));
+  EXPECT_THAT(problem("    - {name: a, url: \"host/x\", command: A}\n"), HasSubstr("it must begin with http://"));
+  EXPECT_THAT(problem("    - {name: a, url: \"http://host/\", topic: t, command: A}\n"), HasSubstr("remove one of the two"));
+  EXPECT_THAT(problem("    - {name: a, url: \"http://host/\", command: A, compensate: {command: B, url: x}}\n"), HasSubstr("url: 'x' is no URL"));
+  EXPECT_THAT(problem("    - {name: a, topic: t, command: A, compensate: {command: B, url: \"http://host/\"}}\n"),
+              HasSubstr("the step itself names a topic"));
+}
+
 TEST(Definition, MisspelledKeysAreNamedWithTheirPlaceAndASuggestion) {
   EXPECT_THAT(problem("    - {name: a, topic: t, command: A, timout: 5s}\n"),
               HasSubstr("order.yaml:7:39: unknown key 'timout' in step; did you mean 'timeout'?"));
@@ -154,8 +179,6 @@ TEST(Catalog, LoadsAFolderAndNamesTheFilesThatAreWrong) {
 TEST(DefinitionSchema, NamesTheKeysThatTheReaderKnows) {
   std::ifstream file(std::filesystem::path(std::getenv("OUTRIGGER_SOURCE_DIR")) / "api/schemas/saga-definition.schema.json");
   const auto schema = nlohmann::json::parse(file);
-  const auto body =
-      nlohmann::json::parse(parse_definition(with_steps("    - {name: a, topic: t, command: A, compensate: {command: B}}\n"), "x").value().body);
   const auto keys = [](const nlohmann::json& object) {
     std::set<std::string> names;
     for (const auto& [key, value] : object.items()) {
@@ -163,6 +186,12 @@ TEST(DefinitionSchema, NamesTheKeysThatTheReaderKnows) {
     }
     return names;
   };
+  const auto read = [&](std::string_view destination) {
+    return nlohmann::json::parse(
+        parse_definition(with_steps(std::format("    - {{name: a, {}, command: A, compensate: {{command: B}}}}\n", destination)), "x").value().body);
+  };
+  auto body = read("topic: t");
+  body["spec"]["steps"][0].merge_patch(read("url: \"http://host/\"")["spec"]["steps"][0]);
   const auto& step = schema.at("$defs").at("step").at("properties");
   EXPECT_EQ(keys(step), keys(body["spec"]["steps"][0]));
   EXPECT_EQ(keys(schema.at("$defs").at("retry").at("properties")), keys(body["spec"]["steps"][0]["retry"]));
