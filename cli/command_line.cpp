@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/manual.h"
 #include "lib/yaml/suggest.h"
 
 namespace outrigger::cli {
@@ -111,6 +112,7 @@ CommandLine::CommandLine(Streams streams) : state_(std::make_unique<State>(strea
   static const std::map<std::string, OutputFormat> kFormats{
       {"table", OutputFormat::kTable}, {"json", OutputFormat::kJson}, {"yaml", OutputFormat::kYaml}};
   CLI::App& app = state_->app;
+  app.formatter(make_manual_formatter());
   app.fallthrough();  // global options stand anywhere: `outrigger saga list --output json`
   app.require_subcommand(1);
   app.set_help_flag("-h,--help", "Explain the command and exit");
@@ -118,7 +120,11 @@ CommandLine::CommandLine(Streams streams) : state_(std::make_unique<State>(strea
   app.add_option("-o,--output", state_->format, "table, json or yaml")
       ->transform(CLI::CheckedTransformer(kFormats, CLI::ignore_case))
       ->option_text("FORMAT [table]");
-  app.footer("Exit status: 0 done, 1 failed, 2 wrong flags or input, 69 nobody answers. `outrigger COMMAND --help` explains a command.");
+  explain(app,
+          {.description = "`outrigger COMMAND --help` explains a command. With --output json or yaml a command prints one document for programs;\n"
+                          "remarks and errors go to standard error.",
+           .exit_status = "0   done\n1   it ran, and the answer is no\n2   wrong flags or input\n69  nobody answers",
+           .examples = {}});
 }
 
 CommandLine::~CommandLine() = default;

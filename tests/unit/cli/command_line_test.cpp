@@ -81,5 +81,18 @@ TEST_F(CommandLineTest, ExplainsEveryLevel) {
   EXPECT_EQ(error_.str(), "");
 }
 
+TEST_F(CommandLineTest, LaysHelpOutAsAManPage) {
+  EXPECT_EQ(run({"boat", "list", "--help"}), 0);
+  const std::string help = out_.str();
+  std::size_t last = 0;
+  for (const char* heading : {"NAME\n  outrigger boat list - All boats\n", "\nSYNOPSIS\n  outrigger boat list [OPTIONS]\n", "\nOPTIONS\n",
+                              "\nGLOBAL OPTIONS\n", "\nEXIT STATUS\n"}) {
+    const auto at = help.find(heading);
+    ASSERT_NE(at, std::string::npos) << heading << help;
+    EXPECT_GE(at, last) << heading;
+    last = at;
+  }
+}
+
 }  // namespace
 }  // namespace outrigger::cli

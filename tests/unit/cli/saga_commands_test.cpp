@@ -56,7 +56,18 @@ class SagaCommandsTest : public testing::Test {
       const auto asked = request.has_param("after_version") ? std::stoi(request.get_param_value("after_version")) : 0;
       response.set_content(saga(asked >= 2 ? final_status_ : "RUNNING", asked + 1, asked + 1).dump(), "application/json");
     });
+    server_.Post("/v1/sagas/S1:retry", [this](const httplib::Request& request, httplib::Response& response) {
+      keep(request);
+      response.set_content(saga("COMPENSATING", 5, 5).dump(), "application/json");
+    });
+    server_.Post("/v1/sagas/S1:skip", [](const httplib::Request&, httplib::Response& response) {
+      response.status = 409;
+      response.set_content(R"({"title":"Not possible in this state","status":409,"detail":"no undo is stuck"})", "application/problem+json");
+    });
     server_.set_error_handler([](const httplib::Request&, httplib::Response& response) {
+      if (!response.body.empty()) {
+        return;
+      }
       response.set_content(R"({"title":"Not Found","status":404,"detail":"no saga has the id S9"})", "application/problem+json");
     });
     const int port = server_.bind_to_any_port("127.0.0.1");
@@ -150,6 +161,52 @@ TEST_F(SagaCommandsTest, ListFiltersAndTellsHowToGoOn) {
   EXPECT_EQ(requests_.at(0).get_param_value("limit"), "1");
   EXPECT_TRUE(out_.str().contains("o-1")) << out_.str();
   EXPECT_TRUE(error_.str().contains("--cursor c2")) << error_.str();
+}
+
+TEST_F(SagaCommandsTest, ListFiltersByAgeAndRefusesWhatIsNoDuration) {
+  EXPECT_EQ(run({"list", "--older-than", "10m", "--newer-than", "1h"}), 0) << error_.str();
+  EXPECT_EQ(requests_.at(0).get_param_value("older_than"), "10m");
+  EXPECT_EQ(requests_.at(0).get_param_value("newer_than"), "1h");
+  EXPECT_EQ(run({"list", "--older-than", "10"}), 2);
+  EXPECT_TRUE(error_.str().contains("--older-than")) << error_.str();
+  EXPECT_EQ(requests_.size(), 1U);
+}
+
+TEST_F(SagaCommandsTest, AnOperatorsActionSaysWhoAndWhy) {
+  EXPECT_EQ(run({"retry", "S1", "--reason", "the \"warehouse\" is back", "--actor", "ana"}), 0) << error_.str();
+  const auto body = Json::parse(requests_.at(0).body);
+  EXPECT_EQ(body, (Json{{"actor", "ana"}, {"reason", "the \"warehouse\" is back"}}));
+  EXPECT_TRUE(out_.str().contains("COMPENSATING")) << out_.str();
+}
+
+TEST_F(SagaCommandsTest, AnOperatorsActionIsADocumentForPrograms) {
+  EXPECT_EQ(run({"retry", "S1", "--reason", "r", "--output", "json"}), 0) << error_.str();
+  EXPECT_EQ(Json::parse(out_.str()).at("status"), "COMPENSATING");
+  EXPECT_FALSE(Json::parse(requests_.at(0).body).at("actor").get<std::string>().empty()) << "somebody is always named";
+}
+
+TEST_F(SagaCommandsTest, AnActionWithoutAReasonIsWrongUsage) {
+  for (const char* verb : {"retry", "skip", "complete", "compensate", "abandon"}) {
+    EXPECT_EQ(run({verb, "S1"}), 2) << verb;
+  }
+  EXPECT_TRUE(error_.str().contains("--reason")) << error_.str();
+  EXPECT_TRUE(requests_.empty());
+}
+
+TEST_F(SagaCommandsTest, AnActionThatTheStateRefusesFailsAndSaysWhy) {
+  EXPECT_EQ(run({"skip", "S1", "--reason", "r"}), 1);
+  EXPECT_TRUE(error_.str().contains("no undo is stuck")) << error_.str();
+  EXPECT_EQ(out_.str(), "");
+}
+
+TEST_F(SagaCommandsTest, EveryCommandHasAManual) {
+  for (const char* command : {"start", "get", "list", "watch", "retry", "skip", "complete", "compensate", "abandon"}) {
+    out_.str("");
+    EXPECT_EQ(run({command, "--help"}), 0);
+    for (const char* heading : {"NAME\n  outrigger saga ", "\nSYNOPSIS\n", "\nDESCRIPTION\n", "\nOPTIONS\n", "\nEXIT STATUS\n", "\nEXAMPLES\n"}) {
+      EXPECT_TRUE(out_.str().contains(heading)) << command << ": " << heading << "\n" << out_.str();
+    }
+  }
 }
 
 TEST_F(SagaCommandsTest, WatchPrintsEachEventOnceUntilTheEnd) {
