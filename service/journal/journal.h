@@ -76,9 +76,11 @@ class LaneJournal {
 
 struct ListQuery {
   std::optional<saga::SagaStatus> status = {};
-  std::string definition = {};    ///< empty: all
-  std::string business_key = {};  ///< empty: all; else this one only
-  std::string cursor = {};        ///< `next_cursor` of the page before, or empty
+  std::string definition = {};                  ///< empty: all
+  std::string business_key = {};                ///< empty: all; else this one only
+  std::optional<WallTime> created_before = {};  ///< only those created before it
+  std::optional<WallTime> created_since = {};   ///< only those created then or after
+  std::string cursor = {};                      ///< `next_cursor` of the page before, or empty
   std::size_t limit = 50;
 };
 

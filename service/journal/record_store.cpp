@@ -148,6 +148,10 @@ Result<ListPage> RecordStore::list(const ListQuery& query) const {
     }
     after = std::move(*cursor);
   }
+  if (query.created_before) {
+    after = std::max(after, keys::created_before(*query.created_before));
+  }
+  const auto end = query.created_since ? keys::created_before(*query.created_since) : std::string();
   std::vector<std::string> prefixes;
   if (!query.business_key.empty()) {
     prefixes.push_back(keys::business(query.business_key, {}));
@@ -165,6 +169,9 @@ Result<ListPage> RecordStore::list(const ListQuery& query) const {
   std::size_t looked_at = 0;
   bool has_more = false;
   const auto merged = impl_->merge(prefixes, after, [&](std::string_view place, std::string_view definition) {
+    if (!end.empty() && place >= end) {
+      return false;
+    }
     if (places.size() == limit || looked_at == kMaxLookedAt) {
       has_more = true;
       return false;

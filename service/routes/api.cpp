@@ -128,7 +128,7 @@ struct Api::State : std::enable_shared_from_this<Api::State> {
   }
 
   void list(Exchange exchange) const {
-    const auto query = internal::list_query(exchange.request, settings.max_list);
+    const auto query = internal::list_query(exchange.request, settings.max_list, wall_now());
     if (!query) {
       exchange.answer(query.error());
       return;

@@ -18,7 +18,7 @@ class Engine;
 ///   GET  /v1/orders/{id}               by saga id or order id
 ///   POST /v1/sagas/{definition}        the body is the saga's input; Idempotency-Key required; ?business_key=, ?wait=
 ///   GET  /v1/sagas/{id}                ?wait=, ?after_version=: long poll
-///   GET  /v1/sagas                     ?status=, ?definition=, ?business_key=, ?cursor=, ?limit=
+///   GET  /v1/sagas                     ?status=, ?definition=, ?business_key=, ?older_than=, ?newer_than=, ?cursor=, ?limit=
 ///   POST /v1/sagas/{id}:retry|skip|complete|compensate|abandon    operator actions; body {"actor", "reason"}
 ///   GET  /api/health                   {"status":"ok"}, from the I/O loop
 ///   GET  /api/query?q=                 orders by id, customer or SKU

@@ -43,6 +43,20 @@ Parsed<std::optional<Number>> number_parameter(const http::Request& request, std
   return number;
 }
 
+// How long ago: bounded, so that no time before the clock's first comes of it.
+Parsed<std::optional<std::chrono::milliseconds>> age_parameter(const http::Request& request, std::string_view name) {
+  constexpr std::chrono::days kOldest{36'500};
+  const auto text = request.query_parameter(name);
+  if (!text || text->empty()) {
+    return std::nullopt;
+  }
+  const auto age = parse_duration(*text);
+  if (!age) {
+    return wrong_parameter(name, age.error().message);
+  }
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::min<std::chrono::nanoseconds>(*age, kOldest));
+}
+
 // A body that says it is something else than JSON is not guessed at.
 std::optional<http::Response> refuse_media_type(const http::Request& request) {
   const auto type = request.header("Content-Type");
@@ -208,7 +222,7 @@ Parsed<saga::StartRequest> saga_start(const http::Request& request, const Reques
                             .traceparent = context.trace.traceparent()};
 }
 
-Parsed<journal::ListQuery> list_query(const http::Request& request, std::size_t max_list) {
+Parsed<journal::ListQuery> list_query(const http::Request& request, std::size_t max_list, WallTime now) {
   journal::ListQuery query;
   if (const auto text = request.query_parameter("status"); text && !text->empty()) {
     const auto status = saga::parse_saga_status(*text);
@@ -220,6 +234,15 @@ Parsed<journal::ListQuery> list_query(const http::Request& request, std::size_t 
   query.definition = request.query_parameter("definition").value_or("");
   query.business_key = request.query_parameter("business_key").value_or("");
   query.cursor = request.query_parameter("cursor").value_or("");
+  for (const auto& [name, bound] : {std::pair{"older_than", &query.created_before}, std::pair{"newer_than", &query.created_since}}) {
+    const auto age = age_parameter(request, name);
+    if (!age) {
+      return std::unexpected(age.error());
+    }
+    if (*age) {
+      *bound = now - **age;
+    }
+  }
   const auto limit = number_parameter<std::size_t>(request, "limit", 1, max_list);
   if (!limit) {
     return std::unexpected(limit.error());

@@ -363,6 +363,14 @@ TEST_P(JournalConformance, ListsNewestFirstInPages) {
   EXPECT_THAT(ids({.definition = "another"}), ElementsAre(states[4].id));
   EXPECT_THAT(ids({.business_key = "order-8"}), ElementsAre(states[3].id));
   EXPECT_TRUE(ids({.business_key = "order-"}).empty());
+  const auto middle = states[2].created_at;
+  EXPECT_THAT(ids({.created_before = middle, .limit = 1}), ElementsAre(states[1].id, states[0].id));
+  EXPECT_THAT(ids({.created_since = middle, .limit = 1}), ElementsAre(states[4].id, states[3].id, states[2].id));
+  EXPECT_THAT(ids({.status = saga::SagaStatus::kRunning, .created_before = states[4].created_at, .created_since = middle}),
+              ElementsAre(states[2].id));
+  const auto long_ago = WallTime(std::chrono::milliseconds(-5));
+  EXPECT_EQ(ids({.created_since = long_ago}).size(), 5U);
+  EXPECT_TRUE(ids({.created_before = long_ago}).empty());
   EXPECT_EQ(member->journal().list({.cursor = "no cursor"}).error().code, ErrorCode::kInvalidArgument);
 }
 

@@ -1,5 +1,6 @@
 """Orders end as they must, whatever the participants do, and can be found."""
 import concurrent.futures
+import json
 import subprocess
 import sys
 
@@ -78,6 +79,8 @@ class Orders(StackTest):
         self.assertEqual(sorted(seen), [f"O-{i}" for i in range(5)])
         compensated = client.request("GET", "/v1/sagas?status=COMPENSATED")[2]["sagas"]
         self.assertEqual([saga["business_key"] for saga in compensated], ["O-3"])
+        self.assertEqual(len(client.request("GET", "/v1/sagas?newer_than=1h")[2]["sagas"]), 5)
+        self.assertEqual(client.request("GET", "/v1/sagas?older_than=1h")[2]["sagas"], [])
 
     def test_a_long_poll_returns_with_the_next_version(self):
         client = self.client(self.start_service("--participant-latency", "100ms"))
@@ -98,6 +101,34 @@ class Orders(StackTest):
         self.assertEqual((status, ended["status"]), (200, "ABANDONED"))
         audit = [event["detail"] for event in ended["history"] if event["event"] == "OPERATOR_ACTION"]
         self.assertTrue(any("ana" in detail and "customer called" in detail for detail in audit), audit)
+
+    def test_an_operator_acts_from_the_command_line(self):
+        service = self.start_service("--participant-failure-rate", "1")
+        saga = self.client(service).request("POST", "/v1/orders", make_order("O-1"), {"Idempotency-Key": "k"})[2]
+
+        def operate(verb, *more):
+            command = [daemons.programs_folder() / "outrigger", "saga", verb, saga["id"], "--reason", "ticket 4711", "--actor", "ana", "--output", "json", *more]
+            return subprocess.run([*map(str, command), "--url", f"http://127.0.0.1:{service.ports['http']}"], capture_output=True, text=True, timeout=60)
+
+        refused = operate("complete")
+        self.assertEqual((refused.returncode, refused.stdout), (1, ""), refused.stderr)
+        self.assertIn("no undo is stuck", refused.stderr)
+        ended = operate("abandon")
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        audit = [event["detail"] for event in json.loads(ended.stdout)["history"] if event["event"] == "OPERATOR_ACTION"]
+        self.assertIn("abandon by ana: ticket 4711", audit)
+
+    def test_a_repeated_start_answers_the_state_now_and_waits_if_asked_to(self):
+        client = self.client(self.start_service("--participant-latency", "200ms"))
+        key = {"Idempotency-Key": "k"}
+        status, _, first = client.request("POST", "/v1/orders", make_order("O-1"), key)
+        self.assertEqual(status, 202)
+        status, headers, again = client.request("POST", "/v1/orders?wait=20s", make_order("O-1"), key)
+        self.assertEqual((status, again["id"], again["status"]), (200, first["id"], "COMPLETED"))
+        self.assertEqual(headers["Location"], f"/v1/orders/{first['id']}")
+        status, _, ended = client.request("POST", "/v1/orders", make_order("O-1"), key)
+        self.assertEqual((status, ended["id"], ended["status"]), (200, first["id"], "COMPLETED"))
+        self.assertEqual(client.request("POST", "/v1/orders?wait=20s", make_order("O-2"), key)[0], 422)
 
     def test_trace_and_request_id_come_back(self):
         client = self.client(self.start_service())

@@ -212,7 +212,9 @@ Result<ListPage> SimulatedJournal::list(const journal::ListQuery& query) const {
   for (const auto& [id, bytes] : log_.states()) {
     auto state = std::make_shared<const SagaState>(saga::decode(bytes).value());
     const bool matches = (!query.status || *query.status == state->status) && (query.definition.empty() || query.definition == state->definition) &&
-                         (query.business_key.empty() || query.business_key == state->business_key);
+                         (query.business_key.empty() || query.business_key == state->business_key) &&
+                         (!query.created_before || state->created_at < *query.created_before) &&
+                         (!query.created_since || state->created_at >= *query.created_since);
     if (matches) {
       matching.push_back(std::move(state));
     }

@@ -1,5 +1,7 @@
 #include "service/journal/internal/store_keys.h"
 
+#include <algorithm>
+
 namespace outrigger::journal::keys {
 namespace {
 
@@ -51,6 +53,8 @@ std::string finished(std::uint32_t partition, WallTime updated_at, std::string_v
 std::string note(std::string_view name) { return std::string("n").append(name); }
 
 std::string newest_first(WallTime created_at, std::string_view id) { return big_endian(~sortable(created_at)).append(id); }
+// From 1 ms after the epoch on, so that the sum does not wrap round.
+std::string created_before(WallTime time) { return big_endian(~sortable(std::max(time, WallTime(std::chrono::milliseconds(1)))) + 1); }
 std::string_view id_of_newest_first(std::string_view suffix) { return suffix.size() < 8 ? std::string_view() : suffix.substr(8); }
 
 std::string listed(saga::SagaStatus status, std::string_view newest_first) {

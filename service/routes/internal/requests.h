@@ -35,7 +35,7 @@ struct RequestContext {
 
 [[nodiscard]] Parsed<saga::StartRequest> order_start(const http::Request& request, const RequestContext& context);
 [[nodiscard]] Parsed<saga::StartRequest> saga_start(const http::Request& request, const RequestContext& context, std::string definition);
-[[nodiscard]] Parsed<journal::ListQuery> list_query(const http::Request& request, std::size_t max_list);
+[[nodiscard]] Parsed<journal::ListQuery> list_query(const http::Request& request, std::size_t max_list, WallTime now);
 
 struct ActionRequest {
   std::string saga_id;

@@ -111,8 +111,20 @@ TEST(AfterVersion, IsAWholeNumber) {
   }
 }
 
+const WallTime kNow{std::chrono::seconds(1'800'000'000)};
+
+TEST(ListQuery, ReadsAgesFromNow) {
+  const auto query = list_query(make_request("", "older_than=10m&newer_than=1h30m"), 500, kNow);
+  ASSERT_TRUE(query.has_value());
+  EXPECT_EQ(query->created_before, kNow - 10min);
+  EXPECT_EQ(query->created_since, kNow - 90min);
+  EXPECT_FALSE(list_query(make_request(""), 500, kNow).value().created_before.has_value());
+  EXPECT_EQ(list_query(make_request("", "older_than=10"), 500, kNow).error().status, 400);
+  EXPECT_LT(list_query(make_request("", "newer_than=99999d"), 500, kNow).value().created_since, kNow) << "does not wrap round";
+}
+
 TEST(ListQuery, ReadsEveryFilterAndBoundsTheLimit) {
-  const auto query = list_query(make_request("", "status=STUCK&definition=order-fulfilment&business_key=O-1&cursor=abc&limit=7"), 500);
+  const auto query = list_query(make_request("", "status=STUCK&definition=order-fulfilment&business_key=O-1&cursor=abc&limit=7"), 500, kNow);
   ASSERT_TRUE(query.has_value());
   EXPECT_EQ(query->status, saga::SagaStatus::kStuck);
   EXPECT_EQ(query->definition, "order-fulfilment");
@@ -120,7 +132,7 @@ TEST(ListQuery, ReadsEveryFilterAndBoundsTheLimit) {
   EXPECT_EQ(query->cursor, "abc");
   EXPECT_EQ(query->limit, 7U);
   for (const auto* bad : {"status=stuk", "limit=0", "limit=501", "limit=x"}) {
-    EXPECT_EQ(list_query(make_request("", bad), 500).error().status, 400) << bad;
+    EXPECT_EQ(list_query(make_request("", bad), 500, kNow).error().status, 400) << bad;
   }
 }
 
