@@ -29,3 +29,20 @@ std::span<const outrigger::contracts::EmbeddedSchema> @name@() { return kSchemas
 ")
   set(${out} ${path} PARENT_SCOPE)
 endfunction()
+
+# outrigger_embed_text(OUT SYMBOL FILE): a source whose function `std::string_view SYMBOL()` gives the file's text, its path in OUT.
+function(outrigger_embed_text out symbol file)
+  string(REGEX REPLACE "::[^:]*$" "" space ${symbol})
+  string(REGEX REPLACE "^.*::" "" name ${symbol})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(READ ${file} text)
+  set(path ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
+  file(CONFIGURE OUTPUT ${path} @ONLY CONTENT "#include <string_view>
+
+namespace @space@ {
+std::string_view @name@();
+std::string_view @name@() { return R\"embedded(@text@)embedded\"; }
+}  // namespace @space@
+")
+  set(${out} ${path} PARENT_SCOPE)
+endfunction()

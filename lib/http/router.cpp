@@ -54,6 +54,7 @@ struct Router::Node {
   Node& child(std::string_view segment);
   Route& add(Method method, std::string_view pattern);
   const Node* find(Method method, std::string_view path, std::vector<std::string_view>& values, const Node*& other_methods) const;
+  void list(std::vector<std::pair<Method, std::string_view>>& into) const;
 };
 
 Router::Node& Router::Node::child(std::string_view segment) {
@@ -141,6 +142,22 @@ const Router::Node* Router::Node::find(Method method, std::string_view path, std
   return nullptr;
 }
 
+void Router::Node::list(std::vector<std::pair<Method, std::string_view>>& into) const {
+  for (std::size_t i = 0; i < kMethods; ++i) {
+    if (routes.by_method[i]) {
+      into.emplace_back(static_cast<Method>(i), routes.by_method[i]->pattern);
+    }
+  }
+  for (const auto& [segment, node] : literals) {
+    node->list(into);
+  }
+  for (const auto* node : {parameter.get(), rest.get()}) {
+    if (node != nullptr) {
+      node->list(into);
+    }
+  }
+}
+
 Router::Router() : root_(std::make_unique<Node>()) {}
 Router::~Router() = default;
 Router::Router(Router&&) noexcept = default;
@@ -149,6 +166,12 @@ Router& Router::operator=(Router&&) noexcept = default;
 void Router::handle(Method method, std::string_view pattern, LoopHandler handler) { root_->add(method, pattern).loop = std::move(handler); }
 void Router::defer(Method method, std::string_view pattern, DeferredHandler handler) { root_->add(method, pattern).deferred = std::move(handler); }
 void Router::defer_unmatched(DeferredHandler handler) { unmatched_ = std::move(handler); }
+
+std::vector<std::pair<Method, std::string_view>> Router::routes() const {
+  std::vector<std::pair<Method, std::string_view>> all;
+  root_->list(all);
+  return all;
+}
 
 Router::Match Router::match(Method method, std::string_view path) const {
   Match result;

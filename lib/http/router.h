@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lib/http/message.h"
@@ -33,6 +34,9 @@ class Router final {
   void defer(Method method, std::string_view pattern, DeferredHandler handler);
   /// Every method and path that no route matches: the proxy's way in.
   void defer_unmatched(DeferredHandler handler);
+
+  /// Every route as (method, pattern), to check a description of them against.
+  [[nodiscard]] std::vector<std::pair<Method, std::string_view>> routes() const;
 
   struct Match;
   [[nodiscard]] Match match(Method method, std::string_view path) const;

@@ -2,6 +2,7 @@
 
 #include "lib/runtime/worker_pool.h"
 #include "service/routes/internal/answers.h"
+#include "service/routes/internal/openapi.h"
 #include "service/routes/internal/query.h"
 #include "service/routes/internal/requests.h"
 #include "service/routes/metrics.h"
@@ -162,6 +163,10 @@ void Api::add_to(http::Router& router) {
   router.handle(Method::kGet, "/api/health", [](const http::RequestView&, http::Response& response) {
     response.headers.emplace_back("Content-Type", "application/json");
     response.body = R"({"status":"ok"})";
+  });
+  router.handle(Method::kGet, "/openapi.json", [](const http::RequestView&, http::Response& response) {
+    response.headers.emplace_back("Content-Type", "application/json");
+    response.body = internal::openapi_document();
   });
   router.defer(Method::kPost, "/v1/orders", [state](http::Request request, http::Responder responder) {
     Exchange exchange(std::move(request), std::move(responder));

@@ -21,6 +21,7 @@ class Engine;
 ///   GET  /v1/sagas                     ?status=, ?definition=, ?business_key=, ?older_than=, ?newer_than=, ?cursor=, ?limit=
 ///   POST /v1/sagas/{id}:retry|skip|complete|compensate|abandon    operator actions; body {"actor", "reason"}
 ///   GET  /api/health                   {"status":"ok"}, from the I/O loop
+///   GET  /openapi.json                 this API as OpenAPI 3.1
 ///   GET  /api/query?q=                 orders by id, customer or SKU
 namespace outrigger::routes {
 

@@ -36,8 +36,11 @@ std::string to_json(const SagaState& state) {
   }
   auto history = Json::array();
   for (const auto& event : state.history) {
-    history.push_back(
-        {{"at", format_time(event.at)}, {"event", event.event}, {"step", text_or_null(event.step)}, {"detail", text_or_null(event.detail)}});
+    history.push_back({{"sequence", event.sequence},
+                       {"at", format_time(event.at)},
+                       {"event", event.event},
+                       {"step", text_or_null(event.step)},
+                       {"detail", text_or_null(event.detail)}});
   }
   const Json json{{"id", state.id},
                   {"definition", state.definition},

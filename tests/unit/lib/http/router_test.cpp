@@ -35,6 +35,16 @@ TEST_F(RouterTest, LiteralBeforeParameterBeforeRest) {
   EXPECT_EQ(matched("/v2"), "");
 }
 
+TEST_F(RouterTest, ListsItsRoutes) {
+  route(Method::kGet, "/a/:x");
+  route(Method::kPost, "/a/:x");
+  route(Method::kGet, "/a/b");
+  route(Method::kGet, "/*");
+  using testing::Pair;
+  EXPECT_THAT(router.routes(), testing::UnorderedElementsAre(Pair(Method::kGet, "/a/:x"), Pair(Method::kPost, "/a/:x"), Pair(Method::kGet, "/a/b"),
+                                                             Pair(Method::kGet, "/*")));
+}
+
 TEST_F(RouterTest, GoesBackWhenALiteralLeadsNowhere) {
   route(Method::kGet, "/a/b/c");
   route(Method::kGet, "/a/:x/d");
