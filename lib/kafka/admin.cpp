@@ -210,6 +210,34 @@ Result<std::optional<TopicDescription>> Admin::await(const std::string& topic, s
   }
 }
 
+Result<std::vector<GroupMember>> Admin::group_members(const std::string& group, std::chrono::milliseconds timeout) const {
+  const auto doing = std::format("describe group {}", group);
+  const char* name = group.c_str();
+  const auto event =
+      impl_->ask(RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, doing, timeout, [&](const rd_kafka_AdminOptions_t* options, rd_kafka_queue_t* queue) {
+        rd_kafka_DescribeConsumerGroups(impl_->handle(), &name, 1, options, queue);
+      });
+  if (!event) {
+    return std::unexpected(event.error());
+  }
+  std::size_t count = 0;
+  const auto** groups = rd_kafka_DescribeConsumerGroups_result_groups(rd_kafka_event_DescribeConsumerGroups_result(event->get()), &count);
+  if (count != 1) {
+    return fail(ErrorCode::kUnavailable, doing + ": the cluster answered for another group");
+  }
+  const auto* described = *groups;
+  if (const auto* error = rd_kafka_ConsumerGroupDescription_error(described); error != nullptr) {
+    return internal::failure(rd_kafka_error_code(error), doing, rd_kafka_error_string(error));
+  }
+  std::vector<GroupMember> members;
+  for (std::size_t i = 0; i < rd_kafka_ConsumerGroupDescription_member_count(described); ++i) {
+    const auto* member = rd_kafka_ConsumerGroupDescription_member(described, i);
+    const char* instance = rd_kafka_MemberDescription_group_instance_id(member);
+    members.push_back({.id = rd_kafka_MemberDescription_consumer_id(member), .instance = instance == nullptr ? "" : instance});
+  }
+  return members;
+}
+
 Result<Watermarks> Admin::watermarks(const TopicPartition& partition, std::chrono::milliseconds timeout) const {
   Watermarks marks;
   const auto deadline = std::chrono::steady_clock::now() + timeout;

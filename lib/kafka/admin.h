@@ -27,6 +27,12 @@ struct TopicDescription {
   std::map<std::string, std::string> config;  ///< as it holds, defaults included
 };
 
+/// A member of a consumer group.
+struct GroupMember {
+  std::string id;        ///< given by the broker, another one with every joining
+  std::string instance;  ///< group.instance.id; empty: a dynamic member
+};
+
 /// First and next offset of a partition.
 struct Watermarks {
   std::int64_t low = 0;
@@ -53,6 +59,9 @@ class Admin final {
   /// Asks again while there is no such topic, for `patience`. Nothing: there was none until then.
   [[nodiscard]] Result<std::optional<TopicDescription>> await(const std::string& topic, std::chrono::milliseconds patience,
                                                               std::chrono::milliseconds timeout) const;
+
+  /// Empty: nobody, or no such group. Errors: kDeadlineExceeded, kUnavailable.
+  [[nodiscard]] Result<std::vector<GroupMember>> group_members(const std::string& group, std::chrono::milliseconds timeout) const;
 
   /// The high watermark counts what is not committed yet (read_uncommitted): a restore that ended at the last stable offset
   /// would miss what an open transaction of its own predecessor is about to commit.

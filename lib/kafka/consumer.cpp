@@ -5,12 +5,14 @@
 #include <thread>
 
 #include "lib/kafka/internal/handle.h"
+#include "lib/kafka/internal/instance_check.h"
 #include "lib/kafka/internal/stall_watch.h"
 
 namespace outrigger::kafka {
 namespace {
 
 using internal::ErrorPtr;
+using internal::InstanceHolder;
 using internal::StallWatch;
 
 constexpr std::chrono::milliseconds kLook{1'000};           // between two looks at whether it is stuck
@@ -50,6 +52,7 @@ class Consumer::Impl {
   Impl(const ConsumerSettings& settings, internal::ConfPtr conf)
       : conf_(std::move(conf)),
         reports_ends_(settings.partition_eof),
+        instance_check_(settings.client, settings.group, settings.instance),
         watch_({.silence = settings.stall_after, .joining = 2 * settings.session_timeout + 2 * settings.stall_after}) {
     rd_kafka_conf_set_opaque(conf_.get(), this);
     rd_kafka_conf_set_rebalance_cb(conf_.get(), on_rebalance);
@@ -136,11 +139,9 @@ class Consumer::Impl {
       watch_.progress({.partition = end.partition, .next = end.next}, std::chrono::steady_clock::now());
       return reports_ends_ ? Polled(std::move(end)) : Polled();
     }
-    const auto fatal = rd_kafka_fatal_error(handle_.get(), nullptr, 0);
     return ConsumerError{
         .message = std::format("{} ({})", rd_kafka_message_errstr(message.get()), rd_kafka_err2name(message->err)),
-        .is_fatal = fatal != RD_KAFKA_RESP_ERR_NO_ERROR,
-        .is_instance_fenced = fatal == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID || message->err == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID,
+        .is_fatal = rd_kafka_fatal_error(handle_.get(), nullptr, 0) != RD_KAFKA_RESP_ERR_NO_ERROR,
         .is_out_of_range = message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET || message->err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE,
         .partition = std::move(partition)};
   }
@@ -223,8 +224,10 @@ class Consumer::Impl {
       return std::monostate{};
     }
     next_look_ = now + kLook;
-    if (rd_kafka_fatal_error(handle_.get(), nullptr, 0) != RD_KAFKA_RESP_ERR_NO_ERROR) {
-      return std::monostate{};  // reported already; a fenced instance that came again would take turns with the other
+    switch (rd_kafka_fatal_error(handle_.get(), nullptr, 0)) {
+      case RD_KAFKA_RESP_ERR_NO_ERROR: break;
+      case RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID: return look_who_fenced();
+      default: return std::monostate{};  // reported already
     }
     if (watch_.joins_too_long(now)) {
       return start_anew("the group has given no assignment for too long");
@@ -249,6 +252,23 @@ class Consumer::Impl {
                          .partition = suspect->partition};
   }
 
+  [[nodiscard]] std::string member_id() const {
+    char* id = rd_kafka_memberid(handle_.get());
+    std::string copy(id == nullptr ? "" : id);
+    rd_kafka_mem_free(handle_.get(), id);
+    return copy;
+  }
+
+  Polled look_who_fenced() {
+    switch (is_fenced_ ? InstanceHolder::kUnknown : instance_check_.ask(member_id(), kLook)) {
+      case InstanceHolder::kUnknown: return std::monostate{};
+      case InstanceHolder::kItself: return start_anew("the group took this client's own joining for another's");
+      case InstanceHolder::kAnother: break;
+    }
+    is_fenced_ = true;  // for good: who came again would take turns with the other
+    return ConsumerError{.message = "another client has joined the group with this instance name", .is_fatal = true, .is_instance_fenced = true};
+  }
+
   /// A new client in the place of one that is stuck: as the same static member it gets the same partitions again.
   Polled start_anew(const std::string& why) {
     is_commit_unanswered_ = false;
@@ -264,12 +284,14 @@ class Consumer::Impl {
 
   internal::ConfPtr conf_;
   bool reports_ends_;
+  internal::InstanceCheck instance_check_;
   StallWatch watch_;
   MonotonicTime next_look_;
   std::vector<TopicPartition> topics_;
   std::vector<TopicPartition> assigned_;
   RebalanceCallbacks callbacks_;
   bool is_commit_unanswered_ = false;
+  bool is_fenced_ = false;
   bool is_closed_ = false;
   mutable std::mutex handle_mutex_;  // replaced under it by the polling thread, which reads it without
   SharedHandle handle_;

@@ -45,7 +45,7 @@ struct EndOfPartition {
 struct ConsumerError {
   std::string message;
   bool is_fatal = false;
-  bool is_instance_fenced = false;  ///< another process joined with this static instance id
+  bool is_instance_fenced = false;  ///< another client has this static instance id now: the group says so
   bool is_out_of_range = false;     ///< a position is before the log's start or beyond its end
   bool is_restarted = false;        ///< it was stuck and is a new client now: revoked (as lost) was called, assigned will be
   std::optional<TopicPartition> partition{};

@@ -212,10 +212,16 @@ TEST_F(KafkaClients, TheSameInstanceNameFencesTheOlderProcess) {
   const auto written = producer->write(std::vector{record("zombie", "1")}, std::vector{position(7)}, *first->group);
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().failure, WriteFailure::kInstanceFenced) << written.error().message;
+  const auto members = admin_->group_members(group, kTimeout);
+  ASSERT_TRUE(members) << members.error().to_string();
+  ASSERT_EQ(members->size(), 1U);
+  EXPECT_EQ(members->front().instance, "one");
+  EXPECT_EQ(members->front().id, second->group->member_id());
   EXPECT_TRUE(eventually([&] {
     first->poll();
     return first->is_instance_fenced;
   }));
+  EXPECT_EQ(first->restarts, 0) << "they would take turns";
   EXPECT_TRUE(read_all().empty());
 }
 
