@@ -12,7 +12,9 @@
 #include "lib/runtime/port_file.h"
 #include "lib/telemetry/log.h"
 #include "lib/telemetry/metrics.h"
+#include "service/http_participants/http_transport.h"
 #include "service/orders/in_process_transport.h"
+#include "service/program/carriers.h"
 #include "service/program/journal_factory.h"
 #include "service/routes/api.h"
 #include "service/saga/engine.h"
@@ -52,13 +54,24 @@ Result<std::unique_ptr<orders::InProcessTransport>> open_participants(const Serv
 }
 
 // A step that nobody serves would time out for ever: better said at the start.
-Result<void> check_destinations(const saga::Catalog& definitions, const orders::InProcessTransport& transport) {
+Result<void> check_destination(const saga::Step& step, const orders::InProcessTransport& in_process, const http_participants::HttpTransport& http) {
+  if (step.url.empty() && !in_process.serves(step.topic)) {
+    return fail(ErrorCode::kInvalidArgument,
+                std::format("sends to {}, which no participant of this process serves: correct its topic, give it a url, or use --journal kafka",
+                            step.topic));
+  }
+  if (step.url.empty()) {
+    return {};
+  }
+  return http.check(step.url).and_then([&] { return step.compensate ? http.check(step.compensate->url) : Result<void>{}; });
+}
+
+Result<void> check_destinations(const saga::Catalog& definitions, const orders::InProcessTransport& in_process,
+                                const http_participants::HttpTransport& http) {
   for (const auto& definition : definitions.all()) {
     for (const auto& step : definition->steps) {
-      if (!transport.serves(step.topic)) {
-        return fail(ErrorCode::kInvalidArgument,
-                    std::format("step {} sends to {}, which no participant of this process serves: correct its topic, or use --journal kafka",
-                                step.name, step.topic),
+      if (const auto checked = check_destination(step, in_process, http); !checked) {
+        return fail(ErrorCode::kInvalidArgument, std::format("step {}: {}", step.name, checked.error().message),
                     std::format("definition {} v{}", definition->name, definition->version));
       }
     }
@@ -75,7 +88,10 @@ struct Service::Parts {
   std::atomic<bool> is_draining = false;
   std::atomic<int> demanded_exit = -1;
   std::unique_ptr<journal::Journal> journal;
-  std::unique_ptr<orders::InProcessTransport> transport;  ///< null with Kafka
+  // Null with Kafka, which brings all commands itself.
+  std::unique_ptr<orders::InProcessTransport> in_process;
+  std::unique_ptr<http_participants::HttpTransport> http_participants;
+  std::unique_ptr<Carriers> carriers;
   std::unique_ptr<saga::Engine> engine;
   std::unique_ptr<routes::Api> api;
   std::unique_ptr<http::Server> server;
@@ -86,10 +102,15 @@ struct Service::Parts {
     if (engine) {
       engine->stop();
     }
-    if (transport) {
-      transport->stop();
-    }
+    stop_participants();
     operations.reset();
+  }
+
+  void stop_participants() const {
+    if (carriers) {
+      http_participants->stop();
+      in_process->stop();
+    }
   }
 };
 
@@ -118,18 +139,20 @@ Result<std::unique_ptr<Service>> Service::open(const ServiceSettings& settings) 
   }
   parts->journal = *std::move(journal);
   if (!parts->journal->delivers_commands()) {
-    auto transport = open_participants(settings, parts->registry);
-    if (!transport) {
-      return std::unexpected(transport.error());
+    auto in_process = open_participants(settings, parts->registry);
+    if (!in_process) {
+      return std::unexpected(in_process.error());
     }
-    parts->transport = *std::move(transport);
-    if (const auto checked = check_destinations(*definitions, *parts->transport); !checked) {
+    parts->in_process = *std::move(in_process);
+    parts->http_participants = std::make_unique<http_participants::HttpTransport>(settings.http_participants, parts->registry);
+    parts->carriers = std::make_unique<Carriers>(*parts->in_process, *parts->http_participants);
+    if (const auto checked = check_destinations(*definitions, *parts->in_process, *parts->http_participants); !checked) {
       return std::unexpected(checked.error());
     }
   }
   parts->engine = std::make_unique<saga::Engine>(
       saga::EngineSettings{.lanes = settings.lanes, .max_input_bytes = settings.max_body_bytes, .retention = settings.retention},
-      *std::move(definitions), *parts->journal, parts->transport.get(), parts->registry);
+      *std::move(definitions), *parts->journal, parts->carriers.get(), parts->registry);
   parts->api = std::make_unique<routes::Api>(routes::Settings{.max_wait = settings.max_wait}, *parts->engine, parts->registry);
 
   http::Router router;
@@ -159,8 +182,9 @@ Result<std::unique_ptr<Service>> Service::open(const ServiceSettings& settings) 
 
 Result<void> Service::start() {
   auto& parts = *parts_;
-  if (parts.transport) {
-    parts.transport->start(*parts.engine);
+  if (parts.carriers) {
+    parts.in_process->start(*parts.engine);
+    parts.http_participants->start(*parts.engine);
   }
   return parts.operations->start().and_then([&] { return parts.engine->run(); }).and_then([&] { return parts.server->start(); });
 }
@@ -196,9 +220,7 @@ std::size_t Service::drain(StopSignal& stop) {
     std::this_thread::sleep_for(kLookAgain);
   }
   parts.engine->stop();
-  if (parts.transport) {
-    parts.transport->stop();
-  }
+  parts.stop_participants();
   server.join();
   (void)parts.operations->drain(std::chrono::steady_clock::now() + 100ms);
   telemetry::log(cut_off == 0 ? telemetry::LogLevel::kInfo : telemetry::LogLevel::kWarning, "stopped", {{"cut_off", std::to_string(cut_off)}});

@@ -18,6 +18,26 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : "outrigger";
 }
 
+void declare(config::Settings& keys, http_participants::Settings& settings) {
+  keys.list("http-participant-hosts", settings.allowed_hosts,
+            "Hosts (HOST or HOST:PORT,…) that steps may call by URL; none: every host that a definition names");
+  keys.number<std::size_t>("http-participants", settings.max_participants, 1, 1'024,
+                           "Participants called by HTTP: hosts and ports; each has a thread");
+  keys.number<std::size_t>("http-participant-concurrency", settings.concurrency, 1, 10'000, "Requests at once to one of them");
+  keys.number<std::size_t>("http-participant-queue", settings.queue_capacity, 1, 1'000'000, "Commands that wait for one of them");
+  keys.number<std::size_t>("http-participant-in-progress", settings.max_in_progress, 1, 1'000'000,
+                           "Commands that one of them has accepted (202) and is asked after");
+  keys.number<std::size_t>("http-participant-max-answer-bytes", settings.max_answer_bytes, 1'024, 16U << 20U, "Largest body of an answer");
+  keys.duration("http-participant-connect-timeout", settings.connect_timeout, 1ms, 60'000ms, "Longest wait for a connection to one of them");
+  keys.duration("http-participant-poll-interval", settings.poll_interval, 50ms, 3'600'000ms, "How often to ask after a 202 that has no Retry-After");
+  keys.duration("http-participant-resolve-interval", settings.resolve_interval, 1'000ms, 86'400'000ms, "How often their host names are looked up");
+  keys.number("http-participant-circuit-failures", settings.circuit.failures_to_open, 1U, 1'000'000U,
+              "Failures in a row that open the circuit breaker");
+  keys.duration("http-participant-circuit-open", settings.circuit.open_for, 1ms, 3'600'000ms,
+                "How long it stays open at first; doubles while probes fail");
+  keys.duration("http-participant-circuit-max-open", settings.circuit.max_open_for, 1ms, 3'600'000ms, "How long it stays open at most");
+}
+
 void declare(config::Settings& keys, ServiceSettings& settings) {
   keys.text("http-address", settings.http_address, "Address of the API");
   keys.port("http-port", settings.http_port, "Port of the API; 0: any free one, see --port-file");
@@ -50,6 +70,8 @@ void declare(config::Settings& keys, ServiceSettings& settings) {
   keys.real("participant-failure-rate", settings.participant_failure_rate, 0, 1,
             "To try retries on: share of attempts answered RETRY without effect");
   keys.number<std::uint64_t>("participant-seed", settings.participant_seed, 0, 1ULL << 62U, "The same seed lets the same attempts fail");
+
+  declare(keys, settings.http_participants);
 
   keys.duration("drain-delay", settings.drain_delay, 0ms, 300'000ms, "After SIGTERM: keep serving so long, not ready, until traffic goes elsewhere");
   keys.duration("drain-timeout", settings.drain_timeout, 0ms, 3'600'000ms, "After that: wait so long for requests in flight");

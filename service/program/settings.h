@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "service/http_participants/http_transport.h"
+
 namespace outrigger::service {
 
 /// Every setting of outrigger-service; keys, bounds and help are in settings.cpp.
@@ -38,6 +40,7 @@ struct ServiceSettings {
   std::chrono::milliseconds participant_latency{0};
   double participant_failure_rate = 0;
   std::uint64_t participant_seed = 1;
+  http_participants::Settings http_participants;
 
   std::chrono::milliseconds drain_delay{1'000};
   std::chrono::milliseconds drain_timeout{20'000};

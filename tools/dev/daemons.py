@@ -33,7 +33,7 @@ def port_is_free(port):
             return False
 
 
-def _die_with_parent():
+def die_with_parent():
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -51,7 +51,7 @@ class Daemon:
         self._log_start = self._log.tell()
         # A session of its own: Ctrl-C reaches only whoever started it, who then ends the daemons in the right order.
         self.process = subprocess.Popen([programs_folder() / program, *map(str, arguments), "--port-file", str(port_file)], stdin=subprocess.DEVNULL,
-                                        stdout=self._log, stderr=self._log, start_new_session=True, preexec_fn=_die_with_parent)
+                                        stdout=self._log, stderr=self._log, start_new_session=True, preexec_fn=die_with_parent)
         try:
             self.ports = self._await_ports(port_file, ready_within)
         except BaseException:
@@ -106,6 +106,6 @@ class Daemon:
         return self.wait(within)
 
 
-def start_service(folder, data, *extra, http_port=0, operations_port=0, **options):
-    arguments = ["--data-dir", data, "--definitions", DEFINITIONS, "--catalogue", CATALOGUE, "--http-port", http_port, "--operations-port", operations_port]
+def start_service(folder, data, *extra, http_port=0, operations_port=0, definitions=DEFINITIONS, **options):
+    arguments = ["--data-dir", data, "--definitions", definitions, "--catalogue", CATALOGUE, "--http-port", http_port, "--operations-port", operations_port]
     return Daemon("outrigger-service", [*arguments, *extra], folder, **options)
