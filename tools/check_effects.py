@@ -62,6 +62,16 @@ def saga_problems(ledgers, finished):
             yield f"{saga} COMPENSATED, but its effect stands in {standing}"
 
 
+def sagas(folder):
+    """The ids of all sagas that had an effect in any of the databases."""
+    found = set()
+    for name in PARTICIPANTS:
+        database = sqlite3.connect(f"file:{pathlib.Path(folder) / name}.sqlite?mode=ro", uri=True, timeout=10)
+        found |= set(Ledger(name, database).by_saga)
+        database.close()
+    return found
+
+
 def check(folder, finished=None):
     """(number of effects, problems). `finished`: saga id -> COMPLETED or COMPENSATED, as clients were told."""
     problems, ledgers = [], []

@@ -4,6 +4,7 @@
 #include <format>
 
 #include "lib/participant/metrics.h"
+#include "lib/runtime/crash_point.h"
 #include "lib/telemetry/log.h"
 
 namespace outrigger::participant {
@@ -88,10 +89,13 @@ struct Inbox::State {
   }
 
   Result<Answer> execute(const Command& command, const std::string& key, const Handler& handler) {
+    const bool is_do = command.direction == Direction::kDo;
+    crash_point(is_do ? CrashPoint::kEffectBefore : CrashPoint::kUndoBefore);
     auto decision = handler(database, command);
     if (!decision) {
       return std::unexpected(decision.error());
     }
+    crash_point(is_do ? CrashPoint::kEffectAfter : CrashPoint::kUndoAfter);
     auto reply = reply_to(command, decision->outcome, std::move(decision->output), std::move(decision->reason));
     reply.retry_after = decision->retry_after;
     if (reply.outcome != Outcome::kSuccess) {
@@ -99,7 +103,7 @@ struct Inbox::State {
         return std::unexpected(undone.error());
       }
     }
-    const bool is_final = reply.outcome == Outcome::kSuccess || (reply.outcome == Outcome::kFailed && command.direction == Direction::kDo);
+    const bool is_final = reply.outcome == Outcome::kSuccess || (reply.outcome == Outcome::kFailed && is_do);
     if (!is_final) {
       const auto did = reply.outcome == Outcome::kFailed ? Did::kFailed : Did::kRetry;
       return Answer{std::move(reply), did};
@@ -188,9 +192,11 @@ struct Inbox::State {
       }
       ++removed;
     }
+    crash_point(CrashPoint::kInboxCommitBefore);
     if (const auto committed = database.execute("COMMIT"); !committed) {
       return std::unexpected(committed.error());
     }
+    crash_point(CrashPoint::kInboxCommitAfter);
     expired.add(removed);
     return answers;
   }

@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "lib/runtime/crash_point.h"
 #include "service/orders/metrics.h"
 
 namespace outrigger::orders {
@@ -63,7 +64,9 @@ class InProcessTransport::Worker {
         return;
       }
       for (auto& reply : participant_->process(batch)) {
+        crash_point(CrashPoint::kReplyBefore);
         deliver(stop, replies, std::move(reply));
+        crash_point(CrashPoint::kReplyAfter);
       }
     }
   }

@@ -1,3 +1,6 @@
+#include <cstdlib>
+
+#include "lib/runtime/crash_point.h"
 #include "lib/runtime/lifecycle.h"
 #include "lib/telemetry/log.h"
 #include "service/program/service.h"
@@ -55,8 +58,11 @@ int main(int argc, char** argv) {
   if (const auto code = service::read_settings(settings, argc, argv)) {
     return *code;
   }
+  // NOLINTBEGIN(concurrency-mt-unsafe): read once, before any thread
+  const auto armed = arm_crash_point(std::getenv("OUTRIGGER_CRASH_POINT"), std::getenv("OUTRIGGER_ALLOW_CRASH_POINTS"));
+  // NOLINTEND(concurrency-mt-unsafe)
   telemetry::start_log({.program = "outrigger-service", .level = telemetry::parse_log_level(settings.log_level, LogLevel::kInfo)});
-  const int code = run(settings, stop);
+  const int code = armed ? run(settings, stop) : fail_to_start(armed.error());
   telemetry::stop_log();
   return code;
 }

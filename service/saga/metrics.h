@@ -29,6 +29,7 @@ inline constexpr MetricInfo kCommitInputs{"outrigger_journal_commit_inputs", "In
 inline constexpr MetricInfo kCommitFailures{"outrigger_journal_commit_failures_total",
                                             "Commits whose outcome was not known or that were fenced, by reason."};
 inline constexpr MetricInfo kRestores{"outrigger_journal_restores_total", "Partitions restored."};
+inline constexpr MetricInfo kRestoredSagas{"outrigger_sagas_restored_total", "Unfinished sagas found by restores."};
 inline constexpr MetricInfo kRestoreDuration{"outrigger_journal_restore_duration_seconds", "Time of one restore of a lane's partitions."};
 inline constexpr MetricInfo kTimerLateness{"outrigger_saga_timer_lateness_seconds", "How long after its due time a timer was handled."};
 inline constexpr MetricInfo kDuplicates{"outrigger_saga_inputs_absorbed_total",

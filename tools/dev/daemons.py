@@ -40,7 +40,7 @@ def die_with_parent():
 class Daemon:
     """One running program. `ports` is what it wrote to its port file once it was ready."""
 
-    def __init__(self, program, arguments, folder, ready_within=60.0, name=None):
+    def __init__(self, program, arguments, folder, ready_within=60.0, name=None, environment=None):
         self.name = name or program
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -51,7 +51,8 @@ class Daemon:
         self._log_start = self._log.tell()
         # A session of its own: Ctrl-C reaches only whoever started it, who then ends the daemons in the right order.
         self.process = subprocess.Popen([programs_folder() / program, *map(str, arguments), "--port-file", str(port_file)], stdin=subprocess.DEVNULL,
-                                        stdout=self._log, stderr=self._log, start_new_session=True, preexec_fn=die_with_parent)
+                                        stdout=self._log, stderr=self._log, start_new_session=True, preexec_fn=die_with_parent,
+                                        env={**os.environ, **(environment or {})})
         try:
             self.ports = self._await_ports(port_file, ready_within)
         except BaseException:

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <format>
 
+#include "lib/runtime/crash_point.h"
 #include "lib/telemetry/log.h"
 #include "service/saga/decide.h"
 
@@ -83,8 +84,10 @@ bool Lane::restore() {
   }
   const auto began = std::chrono::steady_clock::now();
   std::vector<std::string> in_flight;
+  std::size_t unfinished = 0;
   const auto restored = writer_->restore(assignments, [&](const SagaState& state) {
     index_.track(state);
+    ++unfinished;
     if (parts_.transport != nullptr) {
       in_flight.push_back(state.id);
     }
@@ -107,7 +110,8 @@ bool Lane::restore() {
     take_definitions(each);
   }
   sweep_at_ = {};
-  parts_.recorder.restored(restored->size(), std::chrono::steady_clock::now() - began);
+  crash_point(CrashPoint::kRestoreAfter);
+  parts_.recorder.restored(restored->size(), unfinished, std::chrono::steady_clock::now() - began);
   // What was in flight may have been lost with the process that sent it. The inboxes answer a second send from their store.
   for (auto& id : in_flight) {
     if (unsent_ids_.insert(id).second) {
@@ -217,17 +221,20 @@ void Lane::take_expired(Round& round) {
 
 bool Lane::commit(Round& round) {
   const auto& batch = round.finish();
+  crash_point(CrashPoint::kCommitBefore);
   const auto began = std::chrono::steady_clock::now();
   if (const auto committed = writer_->commit(batch); !committed) {
     commit_failed(round, committed.error());
     return false;
   }
+  crash_point(CrashPoint::kCommitAfter);
   failures_ = 0;
   set_trouble(std::nullopt);
   parts_.recorder.committed(batch, round.inputs(), std::chrono::steady_clock::now() - began);
   for (const auto& saga : round.succeed()) {
     parts_.published(saga);
   }
+  crash_point(CrashPoint::kAcceptAfter);
   if (parts_.transport != nullptr) {
     for (const auto& command : batch.commands) {
       offer(command);
@@ -257,7 +264,9 @@ void Lane::commit_failed(Round& round, const Error& error) {
 }
 
 void Lane::offer(const participant::Command& command) {
+  crash_point(CrashPoint::kDispatchBefore);
   if (unsent_.empty() && parts_.transport->offer(command)) {
+    crash_point(CrashPoint::kDispatchAfter);
     return;
   }
   parts_.recorder.transport_full();

@@ -14,6 +14,7 @@ Recorder::Recorder(telemetry::Registry& registry)
       restore_duration_(registry.histogram(metrics::kRestoreDuration)),
       timer_lateness_(registry.histogram(metrics::kTimerLateness)),
       restores_(registry.counter(metrics::kRestores)),
+      restored_sagas_(registry.counter(metrics::kRestoredSagas)),
       transport_full_(registry.counter(metrics::kTransportFull)),
       dead_letters_(registry.counter(metrics::kDeadLetters)),
       removed_(registry.counter(metrics::kRemoved)),
@@ -104,8 +105,9 @@ void Recorder::step_ended(const SagaState& saga, const HistoryEvent& event, std:
 
 void Recorder::commit_failed(ErrorCode code) { registry_.counter(metrics::kCommitFailures, {{"reason", std::string(name(code))}}).add(); }
 
-void Recorder::restored(std::size_t partitions, MonotonicTime::duration took) {
+void Recorder::restored(std::size_t partitions, std::size_t unfinished, MonotonicTime::duration took) {
   restores_.add(partitions);
+  restored_sagas_.add(unfinished);
   restore_duration_.observe(took);
 }
 

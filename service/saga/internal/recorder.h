@@ -34,7 +34,7 @@ class Recorder final {
   /// A committed batch: every count of sagas and steps follows from its history and final states.
   void committed(const journal::Batch& batch, std::size_t inputs, MonotonicTime::duration took);
   void commit_failed(ErrorCode code);
-  void restored(std::size_t partitions, MonotonicTime::duration took);
+  void restored(std::size_t partitions, std::size_t unfinished, MonotonicTime::duration took);
   void timer_late(WallTime::duration late);
   void absorbed(std::string_view kind);
   void queue_full(std::string_view queue);
@@ -51,6 +51,7 @@ class Recorder final {
   telemetry::Histogram& restore_duration_;
   telemetry::Histogram& timer_lateness_;
   telemetry::Counter& restores_;
+  telemetry::Counter& restored_sagas_;
   telemetry::Counter& transport_full_;
   telemetry::Counter& dead_letters_;
   telemetry::Counter& removed_;

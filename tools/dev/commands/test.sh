@@ -9,6 +9,7 @@
 #   layers        dependency direction between modules, from the includes
 #   devtool       ./dev itself: refusals, exit status, nothing left behind
 #   e2e           the programs as processes: orders through sidecar and service, crash, faults, chaos, load
+#   crash         kills at random moments and at every crash point, power cuts: no effect is lost or done twice
 #   kafka-smoke   the same orders on one real Kafka broker
 #   kafka         the journal and the orders on three real brokers
 #   rules         alert rules and generated SLO rules, with promtool
