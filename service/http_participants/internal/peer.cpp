@@ -214,7 +214,7 @@ void Peer::in_progress(std::unique_ptr<Call> call, Verdict verdict) {
       return;
     }
     in_progress_gauge_.add(1);
-    call->in_progress = std::shared_ptr<void>(nullptr, [this](void*) {
+    call->in_progress = std::shared_ptr<void>(this, [this](void*) {
       in_progress_.fetch_sub(1);
       in_progress_gauge_.add(-1);
     });
