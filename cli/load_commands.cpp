@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command_line.h"
+#include "cli/manual.h"
 #include "lib/load/generator.h"
 #include "lib/load/http_target.h"
 #include "lib/load/report.h"
@@ -22,17 +23,13 @@
 namespace outrigger::cli {
 namespace {
 
-constexpr const char* kFooter =
-    "Latency counts from the moment a request was meant to start, so a target that stalls cannot slow the measurement down; the second column\n"
-    "counts from its actual start. In the URL, the headers and the body {{sequence}} is the request's number and {{run}} an id of this run.\n"
-    "Exit status: 0 the load was valid, 1 it was not (see the reasons), 2 wrong flags, 69 nobody answered.\n"
-    "Example: outrigger load --url http://127.0.0.1:8080/v1/orders --method POST --body-file order.json --rate 50/s --duration 30s \\\n"
-    "           --header 'Content-Type: application/json' --header 'Idempotency-Key: {{run}}-{{sequence}}'";
-
 struct LoadOptions {
   std::string url = "http://127.0.0.1:8080/api/health";
   std::string rate = "100/s";
   std::string duration = "10s";
+  std::string staircase;
+  std::string arrival = "constant";
+  std::uint64_t seed = 1;
   std::string method = "GET";
   std::string body_file;
   std::vector<std::string> headers;
@@ -73,6 +70,9 @@ Result<Job> read(const LoadOptions& options) {
   keep(store("--url", load::parse_url(options.url), job.request.url));
   keep(store("--rate", load::parse_rate(options.rate), job.settings.rate));
   keep(store("--duration", parse_duration(options.duration), job.settings.duration));
+  if (!options.staircase.empty()) {
+    keep(store("--staircase", load::parse_staircase(options.staircase), job.settings.staircase));
+  }
   keep(store("--timeout", parse_duration(options.timeout), job.settings.timeout));
   for (const auto& text : options.headers) {
     keep(store("--header", load::parse_header(text), job.request.headers.emplace_back()));
@@ -85,6 +85,8 @@ Result<Job> read(const LoadOptions& options) {
   }
   job.request.method = options.method;
   job.request.timeout = job.settings.timeout;
+  job.settings.arrival = options.arrival == "poisson" ? load::Arrival::kPoisson : load::Arrival::kConstant;
+  job.settings.seed = options.seed;
   job.settings.connections = options.connections;
   job.settings.max_requests = options.max_requests;
   if (auto valid = load::validate(job.settings); !valid) {
@@ -141,11 +143,18 @@ int run_load(const LoadOptions& options, CommandContext& context) {
 
 void add_load_commands(CommandLine& command_line) {
   auto options = std::make_shared<LoadOptions>();
-  auto& load = command_line.add_command("load", "Send requests at a constant rate and measure the answers",
+  auto& load = command_line.add_command("load", "Send requests at a rate of their own and measure the answers",
                                         [options](CommandContext& context) { return run_load(*options, context); });
   load.add_option("--url", options->url, "What to call")->capture_default_str();
-  load.add_option("--rate", options->rate, "Requests a second (200/s), minute (30/m) or hour (5/h)")->capture_default_str();
-  load.add_option("--duration", options->duration, "How long requests start, at most 1h")->capture_default_str();
+  auto* rate = load.add_option("--rate", options->rate, "Requests a second (200/s), minute (30/m) or hour (5/h)")->capture_default_str();
+  auto* duration = load.add_option("--duration", options->duration, "How long requests start, at most 1h")->capture_default_str();
+  load.add_option("--staircase", options->staircase, "Rates one after the other, e.g. 50/s@30s,100/s@30s; instead of --rate and --duration")
+      ->excludes(rate)
+      ->excludes(duration);
+  load.add_option("--arrival", options->arrival, "constant: evenly spread; poisson: independent of one another, as users are")
+      ->check(CLI::IsMember({"constant", "poisson"}))
+      ->capture_default_str();
+  load.add_option("--seed", options->seed, "Of --arrival poisson: the same seed gives the same starts")->capture_default_str();
   load.add_option("--method", options->method, "HTTP method")
       ->check(CLI::IsMember({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}))
       ->capture_default_str();
@@ -155,7 +164,20 @@ void add_load_commands(CommandLine& command_line) {
   load.add_option("--timeout", options->timeout, "Longest wait for an answer")->capture_default_str();
   load.add_option("--max-requests", options->max_requests, "Stop after so many requests; 0: no limit")->capture_default_str();
   load.add_option("--hgrm", options->hgrm_file, "Write the latency distribution to this file, for HdrHistogram's plotting tools");
-  load.footer(kFooter);
+  explain(load, {.description = "An open loop: requests start when the schedule says so, however slow the answers are. Latency counts from the\n"
+                                "moment a request was meant to start, so a target that stalls cannot slow the measurement down; the second\n"
+                                "column counts from its actual start. Requests that start more than 10ms late are counted, and so are those\n"
+                                "dropped because more than 1024 waited for a connection.\n"
+                                "\n"
+                                "In the URL, the headers and the body {{sequence}} is the request's number and {{run}} an id of this run.",
+                 .exit_status = "0   the load was valid\n"
+                                "1   it was not: the reasons are printed\n"
+                                "2   wrong flags\n"
+                                "69  nobody answered",
+                 .examples = "outrigger load --url http://127.0.0.1:8080/v1/orders --method POST --body-file order.json \\\n"
+                             "  --header 'Content-Type: application/json' --header 'Idempotency-Key: {{run}}-{{sequence}}' \\\n"
+                             "  --rate 50/s --duration 30s --arrival poisson\n"
+                             "outrigger load --url http://127.0.0.1:8080/api/health --staircase 100/s@30s,200/s@30s,400/s@30s --hgrm latency.hgrm"});
 }
 
 }  // namespace outrigger::cli

@@ -39,11 +39,24 @@ double cpu_seconds() {
 
 std::unique_ptr<Pace> real_pace() { return std::make_unique<RealPace>(); }
 
+Profile profile_of(const LoadSettings& settings) {
+  auto stages = settings.staircase;
+  if (stages.empty()) {
+    stages.push_back({.rate = settings.rate, .duration = settings.duration});
+  }
+  return {.stages = std::move(stages), .arrival = settings.arrival, .seed = settings.seed};
+}
+
 Result<void> validate(const LoadSettings& settings) {
   using std::chrono::nanoseconds;
-  if (settings.duration <= nanoseconds{0} || settings.duration > kLongestRun) {
+  const auto profile = profile_of(settings);
+  if (const auto duration = profile.duration(); duration <= nanoseconds{0} || duration > kLongestRun) {
     return fail(ErrorCode::kInvalidArgument,
-                std::format("duration {}: give more than 0 and at most {}", format_duration(settings.duration), format_duration(kLongestRun)));
+                std::format("duration {}: give more than 0 and at most {}", format_duration(duration), format_duration(kLongestRun)));
+  }
+  if (profile.arrival == Arrival::kPoisson && profile.expected_requests() > kMostPoissonRequests) {
+    return fail(ErrorCode::kInvalidArgument, std::format("Poisson arrival of {:.0f} requests: at most {:.0f}, lower the rate or the duration",
+                                                         profile.expected_requests(), kMostPoissonRequests));
   }
   if (settings.connections == 0 || settings.connections > 1024) {
     return fail(ErrorCode::kInvalidArgument, std::format("connections {}: give 1 to 1024", settings.connections));
@@ -79,8 +92,9 @@ void run_worker(Pacer& pacer, Sender& sender, Recorder& recorder, Pace& pace, Mo
 Summary run(const LoadSettings& settings, const std::function<std::unique_ptr<Sender>()>& make_sender, Recorder& recorder, MonotonicTime start,
             const std::stop_token& stop) {
   const double cpu_before = cpu_seconds();
-  Pacer pacer(Schedule(settings.rate, settings.duration, settings.max_requests), settings.backlog);
-  const auto hard_end = start + settings.duration + settings.timeout;
+  const auto profile = profile_of(settings);
+  Pacer pacer(Schedule(profile, settings.max_requests), settings.backlog);
+  const auto hard_end = start + profile.duration() + settings.timeout;
   std::atomic<MonotonicTime> told_to_stop{MonotonicTime::max()};
   {
     // What falls due while the last answers are awaited after a stop was never offered.
@@ -95,8 +109,9 @@ Summary run(const LoadSettings& settings, const std::function<std::unique_ptr<Se
     }
   }
   Summary summary;
-  summary.rate = settings.rate;
-  summary.planned = settings.duration;
+  summary.rate = profile.stages.front().rate;
+  summary.planned = profile.duration();
+  summary.profile = profile;
   summary.elapsed = std::chrono::steady_clock::now() - start;
   const auto rest = pacer.stop(std::min(summary.elapsed, std::chrono::nanoseconds{told_to_stop.load() - start}));
   for (auto index = rest.from; index < rest.end; ++index) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "lib/load/pacer.h"
 #include "lib/load/recorder.h"
@@ -38,6 +39,9 @@ class Pace {
 struct LoadSettings {
   Rate rate{100, std::chrono::seconds{1}};
   std::chrono::nanoseconds duration{std::chrono::seconds{10}};
+  std::vector<Stage> staircase;  ///< instead of rate and duration, when not empty
+  Arrival arrival = Arrival::kConstant;
+  std::uint64_t seed = 1;                                     ///< of Poisson arrival
   std::uint64_t max_requests = 0;                             ///< 0: as many as rate and duration give
   unsigned connections = 16;                                  ///< workers, each with its own connection
   std::uint64_t backlog = 1024;                               ///< due requests that may wait for a free worker
@@ -47,6 +51,8 @@ struct LoadSettings {
 
 /// Longest run: the series keeps a window a second, and memory is bounded.
 inline constexpr std::chrono::hours kLongestRun{1};
+
+[[nodiscard]] Profile profile_of(const LoadSettings& settings);
 
 /// Errors: kInvalidArgument when a setting is out of its bounds.
 [[nodiscard]] Result<void> validate(const LoadSettings& settings);

@@ -49,11 +49,50 @@ std::string readable(std::chrono::nanoseconds duration) {
   return ns < 1e9 ? std::format("{:.4g}ms", ns / 1e6) : std::format("{:.4g}s", ns / 1e9);
 }
 
+namespace {
+
+/// "100/s for 10s", "50/s to 200/s in 3 stages for 1m30s", and how they arrive.
+std::string offered(const Summary& summary) {
+  const auto& stages = summary.profile.stages;
+  const bool is_poisson = summary.profile.arrival == Arrival::kPoisson;
+  auto text = stages.size() < 2
+                  ? format_rate(summary.rate)
+                  : std::format("{} to {} in {} stages", format_rate(stages.front().rate), format_rate(stages.back().rate), stages.size());
+  text += std::format(" for {}", readable(summary.planned));
+  return is_poisson ? std::format("{}, Poisson arrival from seed {}", text, summary.profile.seed) : text;
+}
+
+std::string stages_table(const Summary& summary) {
+  std::string out = std::format("\n{:<14}{:>10}{:>10}{:>10}{:>10}{:>10}{:>12}{:>12}{:>12}\n", "stage", "for", "sent", "failed", "dropped", "late",
+                                "P50", "P99", "max");
+  for (const auto& [stage, start, measured] : by_stage(summary)) {
+    const auto& latency = measured.from_intended;
+    out += std::format("  {:<12}{:>10}{:>10}{:>10}{:>10}{:>10}{:>12}{:>12}{:>12}\n", format_rate(stage.rate), readable(stage.duration), measured.sent,
+                       measured.failed(), measured.dropped, measured.late, readable(latency.quantile(0.5)), readable(latency.quantile(0.99)),
+                       readable(latency.maximum()));
+  }
+  return out;
+}
+
+nlohmann::ordered_json stages_json(const Summary& summary) {
+  auto list = nlohmann::ordered_json::array();
+  for (const auto& [stage, start, measured] : by_stage(summary)) {
+    auto item = window_json(measured);
+    item["rate_per_second"] = stage.rate.per_second();
+    item["start_seconds"] = seconds(start);
+    item["planned_seconds"] = seconds(stage.duration);
+    item["latency_from_intended_seconds"] = latency_json(measured.from_intended);
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+}  // namespace
+
 std::string to_table(const Summary& summary, const Validity& validity) {
   const auto& all = summary.measured.all;
-  std::string out =
-      std::format("{}\n{} for {}{}: {} requests offered, {} sent\n\n", summary.target, format_rate(summary.rate), readable(summary.planned),
-                  summary.stopped_early ? std::format(", stopped after {}", readable(summary.elapsed)) : "", summary.offered, all.sent);
+  std::string out = std::format("{}\n{}{}: {} requests offered, {} sent\n\n", summary.target, offered(summary),
+                                summary.stopped_early ? std::format(", stopped after {}", readable(summary.elapsed)) : "", summary.offered, all.sent);
   out += std::format("{:<22}{:>14}{:>14}\n", "latency", "from intended", "from actual");
   const auto row = [&](std::string_view label, std::chrono::nanoseconds intended, std::chrono::nanoseconds actual) {
     out += std::format("  {:<20}{:>14}{:>14}\n", label, readable(intended), readable(actual));
@@ -76,6 +115,9 @@ std::string to_table(const Summary& summary, const Validity& validity) {
   for (const auto& [status, n] : summary.measured.statuses) {
     count(std::format("status {}", status), n);
   }
+  if (summary.profile.stages.size() > 1) {
+    out += stages_table(summary);
+  }
   out += std::format("\nload: {} (achieved {:.2f} % of the offered rate, dropped {:.3f} %, generator CPU {:.0f} %)\n",
                      validity.valid() ? "valid" : "NOT VALID", validity.achieved_ratio * 100, validity.dropped_ratio * 100, summary.cpu_ratio * 100);
   for (const auto& reason : validity.reasons) {
@@ -88,6 +130,10 @@ std::string to_json(const Summary& summary, const Validity& validity) {
   nlohmann::ordered_json json;
   json["target"] = summary.target;
   json["rate_per_second"] = summary.rate.per_second();
+  json["arrival"] = summary.profile.arrival == Arrival::kPoisson ? "poisson" : "constant";
+  if (summary.profile.arrival == Arrival::kPoisson) {
+    json["seed"] = summary.profile.seed;
+  }
   json["planned_seconds"] = seconds(summary.planned);
   json["elapsed_seconds"] = seconds(summary.elapsed);
   json["stopped_early"] = summary.stopped_early;
@@ -103,6 +149,9 @@ std::string to_json(const Summary& summary, const Validity& validity) {
                   {"dropped_ratio", validity.dropped_ratio},
                   {"generator_cpu_ratio", summary.cpu_ratio},
                   {"reasons", validity.reasons}};
+  if (summary.profile.stages.size() > 1) {
+    json["stages"] = stages_json(summary);
+  }
   json["series"] = nlohmann::ordered_json::array();
   for (const auto& window : summary.measured.series) {
     auto item = window_json(window);

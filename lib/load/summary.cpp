@@ -5,6 +5,16 @@
 
 namespace outrigger::load {
 
+std::vector<StageResult> by_stage(const Summary& summary) {
+  std::vector<StageResult> results;
+  std::chrono::nanoseconds start{0};
+  for (const auto& stage : summary.profile.stages) {
+    results.push_back({.stage = stage, .start = start, .measured = summary.measured.between(start, start + stage.duration)});
+    start += stage.duration;
+  }
+  return results;
+}
+
 Validity judge(const Summary& summary, const ValidityLimits& limits) {
   Validity validity;
   const auto& all = summary.measured.all;

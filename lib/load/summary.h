@@ -13,7 +13,8 @@ namespace outrigger::load {
 /// A finished (or stopped) run.
 struct Summary {
   std::string target;  ///< "GET http://127.0.0.1:8000/api/health"
-  Rate rate;
+  Rate rate;           ///< of the first stage
+  Profile profile;
   std::chrono::nanoseconds planned{0};
   std::chrono::nanoseconds elapsed{0};  ///< to the last answer
   std::uint64_t offered = 0;            ///< requests that the schedule asked for until the end or the stop
@@ -21,6 +22,15 @@ struct Summary {
   double cpu_ratio = 0;                 ///< CPU time of this process / (elapsed · CPUs)
   Measurements measured;
 };
+
+/// What one stage of a staircase came to.
+struct StageResult {
+  Stage stage;
+  std::chrono::nanoseconds start{0};
+  Window measured;  ///< of the requests that were meant to start in it
+};
+/// One entry a stage; a stage that is no whole number of the series' windows shows those that lie in it.
+[[nodiscard]] std::vector<StageResult> by_stage(const Summary& summary);
 
 /// Bounds of a load that may be believed.
 struct ValidityLimits {

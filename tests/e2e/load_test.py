@@ -48,6 +48,15 @@ class LoadTest(StackTest):
         started = re.search(r"^outrigger_sagas_started_total\{[^}]*\} (\S+)$", scrape(service.ports["operations"]), re.M)
         self.assertEqual(float(started[1]), report["requests"]["sent"])
 
+    def test_a_poisson_staircase_reports_its_stages(self):
+        service = self.start_service()
+        result = self.load(service.ports["http"], "--staircase", "20/s@1s,60/s@1s", "--arrival", "poisson", "--seed", "5", "--timeout", "20s")
+        report = json.loads(result.stdout)
+        self.assertEqual((report["arrival"], report["seed"], len(report["stages"])), ("poisson", 5, 2), result.stderr)
+        self.assertEqual(sum(stage["sent"] + stage["dropped"] for stage in report["stages"]), report["offered"])
+        self.assertLess(report["stages"][0]["sent"], report["stages"][1]["sent"])
+        self.assertEqual(outrigger("load", "--rate", "5", "--staircase", "20/s@1s").returncode, 2)
+
     def test_errors_are_counted_and_nobody_there_is_told(self):
         service = self.start_service()
         port = service.ports["http"]

@@ -135,9 +135,31 @@ TEST(Generator, RunsForRealWithThreadsAndStopsWhenTold) {
   EXPECT_GE(stopped.measured.all.sent, 10U);
 }
 
+TEST(Generator, AStallInOneStageIsSeenInThatStage) {
+  Profile profile{.stages = parse_staircase("10/s@2s,20/s@2s").value()};
+  VirtualRun run{Schedule(profile)};
+  Summary summary;
+  summary.profile = profile;
+  summary.measured = run.with([](std::uint64_t i) { return std::pair<std::chrono::nanoseconds, Answer>{i == 19 ? 50ms : 1ms, kFine}; });
+  const auto stages = by_stage(summary);
+  ASSERT_EQ(stages.size(), 2U);
+  EXPECT_EQ(stages[0].measured.sent, 20U);
+  EXPECT_EQ(stages[1].measured.sent, 40U);
+  EXPECT_EQ(stages[0].measured.from_intended.maximum(), 50ms);
+  EXPECT_EQ(stages[1].measured.from_intended.maximum(), 1ms);
+  EXPECT_EQ(stages[1].start, 2s);
+}
+
 TEST(Generator, RefusesSettingsOutOfBounds) {
   LoadSettings settings;
   EXPECT_TRUE(validate(settings));
+  settings.staircase = parse_staircase("1/s@30m,2/s@31m").value();
+  EXPECT_FALSE(validate(settings));
+  settings.staircase = parse_staircase("10000/s@10m").value();
+  EXPECT_TRUE(validate(settings));
+  settings.arrival = Arrival::kPoisson;
+  EXPECT_FALSE(validate(settings)) << "more starts than are kept in memory";
+  settings = {};
   settings.duration = 2h;
   EXPECT_FALSE(validate(settings));
   settings.duration = 1s;
