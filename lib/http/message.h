@@ -65,7 +65,7 @@ struct Response {
   int status = 200;
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
-  /// For an answer to HEAD, or a 304: the length that the body would have, where it is not `body.size()`.
+  /// For an answer to HEAD, or a 304: the length that the body would have, where it is not `body.size()`. For a stream: its length.
   std::optional<std::uint64_t> content_length;
 
   [[nodiscard]] static Response text(int status, std::string body);

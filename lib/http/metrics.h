@@ -8,10 +8,15 @@
 namespace outrigger::http::metrics {
 
 inline constexpr telemetry::MetricInfo kRequests{"outrigger_http_requests_total", "Requests answered, by listener, route pattern and status code."};
-inline constexpr telemetry::MetricInfo kDuration{"outrigger_http_request_duration_seconds",
-                                                 "Time from the complete request to its answer being handed to the socket, by listener and route."};
+inline constexpr telemetry::MetricInfo kDuration{
+    "outrigger_http_request_duration_seconds",
+    "Time from the complete request to its answer (a stream: its head) being handed to the socket, by listener and route."};
 inline constexpr telemetry::MetricInfo kConnections{"outrigger_http_connections", "Open connections by listener."};
 inline constexpr telemetry::MetricInfo kInFlight{"outrigger_http_requests_in_flight", "Requests that wait for their deferred answer, by listener."};
+inline constexpr telemetry::MetricInfo kStreams{"outrigger_http_streams",
+                                                "Streamed answers whose head has gone out and whose end has not, by listener."};
+inline constexpr telemetry::MetricInfo kStreamsCut{"outrigger_http_streams_cut_total",
+                                                   "Streamed answers that the handler gave up before their end; the connection was cut."};
 inline constexpr telemetry::MetricInfo kLimitReached{"outrigger_http_limit_reached_total",
                                                      "How often a limit of the listener was reached, by limit."};
 inline constexpr telemetry::MetricInfo kHandlerErrors{"outrigger_http_handler_errors_total",

@@ -22,6 +22,11 @@ void Responder::send(Response response) {
   }
 }
 
+ResponseStream Responder::stream(Response head) {
+  const auto sink = std::move(sink_);
+  return sink ? ResponseStream(sink->stream(std::move(head))) : ResponseStream();
+}
+
 void Responder::on_gone(std::function<void()> callback) {
   if (sink_) {
     sink_->on_gone(std::move(callback));

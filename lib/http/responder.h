@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "lib/http/message.h"
+#include "lib/http/response_stream.h"
 
 namespace outrigger::http {
 
@@ -17,7 +18,9 @@ class Responder final {
   class Sink {
    public:
     virtual ~Sink() = default;
-    virtual void send(Response response) = 0;                  ///< any thread
+    virtual void send(Response response) = 0;  ///< any thread
+    /// Any thread. A sink that cannot stream gives nothing: its reader is gone from the start.
+    virtual std::shared_ptr<ResponseStream::Sink> stream(Response /*head*/) { return nullptr; }
     virtual void on_gone(std::function<void()> callback) = 0;  ///< called on the loop when the client goes first
   };
 
@@ -28,6 +31,9 @@ class Responder final {
   Responder& operator=(Responder&& other) noexcept;
 
   void send(Response response);
+  /// Sends the head at once and the body as it is written. `head.body` is its beginning, `head.content_length`, if given, the
+  /// length of the whole. What on_gone() was given stays in force.
+  [[nodiscard]] ResponseStream stream(Response head);
   void on_gone(std::function<void()> callback);
 
  private:

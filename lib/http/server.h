@@ -26,6 +26,7 @@ struct ServerSettings {
   std::chrono::milliseconds body_idle{5'000};        ///< without a byte of the body
   std::size_t min_body_bytes_per_second = 1'024;     ///< over the whole body, after the first second
   std::chrono::milliseconds write_deadline{10'000};  ///< for the client to take an answer; more only while it takes min_body_bytes_per_second
+  std::size_t stream_buffer_bytes = 64U << 10U;      ///< of a streamed answer, before its writer must wait for the client
   std::chrono::milliseconds idle{30'000};            ///< keep-alive without a request
 };
 

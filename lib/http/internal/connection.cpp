@@ -187,7 +187,7 @@ void Connection::dispatch() {
 }
 
 void Connection::dispatch_deferred(const DeferredHandler& handler, const RequestView& view, const RequestFacts& facts) {
-  const auto slot = std::make_shared<Slot>(*this, loop_.mailbox(), facts, true);
+  const auto slot = std::make_shared<Slot>(*this, loop_.mailbox(), facts, true, loop_.settings().stream_buffer_bytes);
   pending_.push_back(slot);
   loop_.in_flight.fetch_add(1, std::memory_order_relaxed);
   loop_.metrics().in_flight(1);

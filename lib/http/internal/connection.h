@@ -56,10 +56,18 @@ class Connection final : public DeadlineEntry, public std::enable_shared_from_th
   void send_continue_if_due();
   OutputQueue& output();
 
+  // Streaming.
+  bool write_stream(Slot& slot, bool is_last);  ///< whether the stream is over
+  void begin_stream(Slot& slot, bool is_last);
+  void write_piece(Slot& slot, std::string bytes);
+  void cut_stream(const char* limit);  ///< ends the connection behind what is in the output: no answer follows
+  [[nodiscard]] bool has_stream_news() const;
+  void leave(Slot& slot);  ///< its answer is over, or will not come
+
   // Turns.
   void end_turn();
   void flush();
-  void wait_writable();
+  void wait_writable(bool has_progressed);
   void finish_closing();
   void update_deadline();
   [[nodiscard]] Time receive_deadline() const;
@@ -80,6 +88,7 @@ class Connection final : public DeadlineEntry, public std::enable_shared_from_th
   Time receive_began_;  // of the head, then of the body
   Time body_byte_at_{};
   Time write_began_{};
+  Time wrote_at_{};
   std::size_t written_ = 0;    // since write_began_
   std::size_t discarded_ = 0;  // after the last request
 

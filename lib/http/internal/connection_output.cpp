@@ -11,6 +11,7 @@ namespace outrigger::http::internal {
 namespace {
 
 constexpr std::size_t kGatheredSegments = 16;
+constexpr int kRoundsPerTurn = 8;
 constexpr std::chrono::seconds kLinger{2};
 constexpr std::chrono::seconds kFreshGrace{1};
 
@@ -28,7 +29,7 @@ void Connection::push_answer(const RequestFacts& facts, Response& response) {
     write_answer(facts, response, true);
     return;
   }
-  auto slot = std::make_shared<Slot>(*this, loop_.mailbox(), facts, false);
+  auto slot = std::make_shared<Slot>(*this, loop_.mailbox(), facts, false, 0);
   slot->set_response(std::move(response));
   pending_.push_back(std::move(slot));
 }
@@ -61,26 +62,37 @@ void Connection::answer_is_ready() {
 }
 
 void Connection::write_ready_answers() {
-  std::size_t count = 0;
-  while (count < pending_.size() && pending_[count]->is_ready()) {
-    const auto& slot = *pending_[count++];
-    const bool is_last = count == pending_.size() && !is_receiving() && leftover_.empty();
-    write_answer(slot.facts(), pending_[count - 1]->response(), is_last);
-    if (slot.is_deferred()) {
-      loop_.in_flight.fetch_sub(1, std::memory_order_relaxed);
-      loop_.metrics().in_flight(-1);
+  while (!pending_.empty() && pending_.front()->is_ready()) {
+    const auto slot = pending_.front();
+    const bool is_last = pending_.size() == 1 && !is_receiving() && leftover_.empty();
+    if (slot->stream_buffer() == nullptr) {
+      write_answer(slot->facts(), slot->response(), is_last);
+    } else if (!write_stream(*slot, is_last)) {
+      return;
     }
+    if (pending_.empty()) {
+      return;  // the stream was cut, and all behind it with it
+    }
+    pending_.erase(pending_.begin());
+    leave(*slot);
   }
-  pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
 void Connection::end_turn() {
   const auto self = shared_from_this();
   is_in_turn_ = true;
-  while (true) {
+  for (int round = 1;; ++round) {
     write_ready_answers();
     send_continue_if_due();
     flush();
+    if (has_stream_news() && !is_waiting_writable_) {
+      if (round < kRoundsPerTurn) {
+        continue;
+      }
+      // A writer as fast as its client must not keep the loop from everybody else.
+      loop_.mailbox()->post([self] { self->answer_is_ready(); });
+      break;
+    }
     if (leftover_.empty() || !takes_requests()) {
       break;
     }
@@ -99,6 +111,7 @@ void Connection::end_turn() {
 }
 
 void Connection::flush() {
+  bool wrote_anything = write_began_ == Time{};
   while (!is_closed_ && !is_waiting_writable_ && is_sending()) {
     std::array<iovec, kGatheredSegments> vectors{};
     msghdr message{};
@@ -107,9 +120,10 @@ void Connection::flush() {
     const auto sent = ::sendmsg(socket_.native_handle(), &message, MSG_NOSIGNAL);
     if (sent >= 0) {
       written_ += static_cast<std::size_t>(sent);
+      wrote_anything = true;
       output_->consume(static_cast<std::size_t>(sent));
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      wait_writable();
+      wait_writable(wrote_anything);
     } else if (errno != EINTR) {
       abort();
     }
@@ -120,10 +134,15 @@ void Connection::flush() {
   }
 }
 
-void Connection::wait_writable() {
-  if (write_began_ == Time{}) {
-    write_began_ = std::chrono::steady_clock::now();
+void Connection::wait_writable(bool has_progressed) {
+  const auto now = std::chrono::steady_clock::now();
+  // The rate is taken over windows, or a fast beginning would pay for hours of nothing.
+  if (write_began_ == Time{} || now - write_began_ > loop_.settings().write_deadline) {
+    write_began_ = now;
     written_ = 0;
+  }
+  if (has_progressed) {
+    wrote_at_ = now;
   }
   is_waiting_writable_ = true;
   socket_.async_wait(asio::ip::tcp::socket::wait_write, [self = shared_from_this()](std::error_code error) {
@@ -162,11 +181,7 @@ void Connection::abort() {
   std::error_code ignored;
   socket_.close(ignored);
   for (const auto& slot : std::exchange(pending_, {})) {
-    if (slot->is_deferred()) {
-      loop_.in_flight.fetch_sub(1, std::memory_order_relaxed);
-      loop_.metrics().in_flight(-1);
-    }
-    slot->detach();
+    leave(*slot);
     slot->client_gone();
   }
   loop_.forget(self);
@@ -199,7 +214,8 @@ DeadlineEntry::Time Connection::write_deadline() const {
   const auto& settings = loop_.settings();
   const std::chrono::duration<double> earned(static_cast<double>(written_) /
                                              static_cast<double>(std::max<std::size_t>(settings.min_body_bytes_per_second, 1)));
-  return write_began_ + settings.write_deadline + std::chrono::duration_cast<std::chrono::steady_clock::duration>(earned);
+  return std::min(write_began_ + settings.write_deadline + std::chrono::duration_cast<std::chrono::steady_clock::duration>(earned),
+                  wrote_at_ + std::chrono::steady_clock::duration(settings.write_deadline));
 }
 
 void Connection::update_deadline() {

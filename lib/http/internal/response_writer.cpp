@@ -66,9 +66,13 @@ void append_head(std::string& out, const Response& response, const WriteOptions&
     out += options.date;
     out += "\r\n";
   }
-  if (sends_body(response, options)) {
+  if (options.framing == BodyFraming::kChunked) {
+    out += has_no_content(response.status) ? "" : "Transfer-Encoding: chunked\r\n";
+  } else if (options.framing == BodyFraming::kUntilClose) {
+    // The end of the connection is the end of the body.
+  } else if (sends_body(response, options)) {
     out += "Content-Length: ";
-    append_number(out, response.body.size());
+    append_number(out, options.length.value_or(response.body.size()));
     out += "\r\n";
   } else if (response.status != 204 && (response.content_length || !has_no_content(response.status))) {
     out += "Content-Length: ";
@@ -80,6 +84,13 @@ void append_head(std::string& out, const Response& response, const WriteOptions&
   } else if (options.announce_keep_alive) {
     out += "Connection: keep-alive\r\n";
   }
+  out += "\r\n";
+}
+
+void append_chunk_size(std::string& out, std::size_t bytes) {
+  std::array<char, 16> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), bytes, 16).ptr;
+  out.append(digits.data(), end);
   out += "\r\n";
 }
 

@@ -9,6 +9,8 @@ ServerMetrics::ServerMetrics(telemetry::Registry& registry, std::string listener
       listener_(std::move(listener)),
       connections_(registry.gauge(metrics::kConnections, {{"listener", listener_}})),
       in_flight_(registry.gauge(metrics::kInFlight, {{"listener", listener_}})),
+      streams_(registry.gauge(metrics::kStreams, {{"listener", listener_}})),
+      streams_cut_(registry.counter(metrics::kStreamsCut, {{"listener", listener_}})),
       handler_errors_(registry.counter(metrics::kHandlerErrors, {{"listener", listener_}})) {}
 
 void ServerMetrics::answered(std::string_view route, int status, std::chrono::steady_clock::duration duration) {

@@ -19,6 +19,8 @@ class ServerMetrics final {
   void limit_reached(std::string_view limit);
   void handler_failed() { handler_errors_.add(); }
   void connections(int change) { connections_.add(change); }
+  void streams(int change) { streams_.add(change); }
+  void stream_was_cut() { streams_cut_.add(); }
   void in_flight(int change) { in_flight_.add(change); }
 
  private:
@@ -32,6 +34,8 @@ class ServerMetrics final {
   std::unordered_map<std::string_view, Route> routes_;
   telemetry::Gauge& connections_;
   telemetry::Gauge& in_flight_;
+  telemetry::Gauge& streams_;
+  telemetry::Counter& streams_cut_;
   telemetry::Counter& handler_errors_;
 };
 

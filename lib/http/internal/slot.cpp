@@ -4,17 +4,21 @@
 #include "lib/telemetry/log.h"
 
 namespace outrigger::http::internal {
-namespace {
 
-void call(const std::function<void()>& callback) {
+void call_guarded(const std::function<void()>& callback) {
   try {
     callback();
   } catch (const std::exception& error) {
-    telemetry::log(telemetry::LogLevel::kError, "a callback for a gone client threw", {{"error", error.what()}});
+    telemetry::log(telemetry::LogLevel::kError, "a handler's callback threw", {{"error", error.what()}});
   }
 }
 
-}  // namespace
+// A loop that stops drops what was posted to it: the writer must not wait for room that nobody makes.
+Slot::~Slot() {
+  if (stream_) {
+    stream_->end();
+  }
+}
 
 void Slot::send(Response response) {
   if (mailbox_->is_loop_thread()) {
@@ -22,6 +26,17 @@ void Slot::send(Response response) {
   } else {
     mailbox_->post([self = shared_from_this(), response = std::move(response)]() mutable { self->complete(std::move(response)); });
   }
+}
+
+std::shared_ptr<ResponseStream::Sink> Slot::stream(Response head) {
+  auto buffer = std::make_shared<StreamBuffer>(weak_from_this(), mailbox_, stream_capacity_);
+  if (mailbox_->is_loop_thread()) {
+    begin_stream(std::move(head), buffer);
+  } else if (!mailbox_->post(
+                 [self = shared_from_this(), head = std::move(head), buffer]() mutable { self->begin_stream(std::move(head), buffer); })) {
+    buffer->end();
+  }
+  return buffer;
 }
 
 void Slot::on_gone(std::function<void()> callback) {
@@ -40,10 +55,33 @@ void Slot::complete(Response response) {
   }
 }
 
+void Slot::begin_stream(Response head, std::shared_ptr<StreamBuffer> stream) {
+  stream_ = std::move(stream);
+  if (connection_ == nullptr) {
+    stream_->end();
+    return;
+  }
+  response_ = std::move(head);
+  connection_->answer_is_ready();
+}
+
+void Slot::stream_has_news() {
+  if (connection_ != nullptr) {
+    connection_->answer_is_ready();
+  }
+}
+
+void Slot::detach() {
+  connection_ = nullptr;
+  if (stream_) {
+    stream_->end();
+  }
+}
+
 void Slot::keep_callback(std::function<void()> callback) {
   if (is_gone_) {
-    call(callback);
-  } else if (connection_ != nullptr && !response_) {
+    call_guarded(callback);
+  } else if (connection_ != nullptr && (!response_ || stream_)) {
     on_gone_ = std::move(callback);
   }
 }
@@ -51,7 +89,7 @@ void Slot::keep_callback(std::function<void()> callback) {
 void Slot::client_gone() {
   is_gone_ = true;
   if (const auto callback = std::exchange(on_gone_, nullptr)) {
-    call(callback);
+    call_guarded(callback);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -82,12 +83,24 @@ class SocketClient final {
     }
   }
 
+  /// Exactly so many bytes; fewer when the connection ends or 5 s pass without any.
+  std::string read_bytes(std::size_t count) {
+    while (received_.size() < count && receive_some()) {
+    }
+    auto bytes = received_.substr(0, count);
+    received_.erase(0, count);
+    return bytes;
+  }
+
   /// All until the server closes; nothing when it has not within 5 s.
   std::optional<std::string> read_to_end() {
     while (receive_some()) {
     }
     return has_ended_ ? std::optional(std::move(received_)) : std::nullopt;
   }
+
+  /// Whether the connection ended with a reset, within 5 s.
+  bool waits_for_reset() { return waits_for_end() && was_reset_; }
 
   /// Whether the server closed (or reset) within 5 s, whatever it sent before.
   bool waits_for_end() {
@@ -106,6 +119,7 @@ class SocketClient final {
     const auto size = ::recv(socket_, buffer.data(), buffer.size(), 0);
     if (size <= 0) {
       has_ended_ = true;
+      was_reset_ = size < 0 && errno == ECONNRESET;
       return false;
     }
     received_.append(buffer.data(), static_cast<std::size_t>(size));
@@ -115,6 +129,7 @@ class SocketClient final {
   int socket_;
   bool is_connected_ = false;
   bool has_ended_ = false;
+  bool was_reset_ = false;
   std::string received_;
 };
 
