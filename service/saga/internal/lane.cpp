@@ -113,10 +113,8 @@ bool Lane::restore() {
   crash_point(CrashPoint::kRestoreAfter);
   parts_.recorder.restored(restored->size(), unfinished, std::chrono::steady_clock::now() - began);
   // What was in flight may have been lost with the process that sent it. The inboxes answer a second send from their store.
-  for (auto& id : in_flight) {
-    if (unsent_ids_.insert(id).second) {
-      unsent_.push_back(std::move(id));
-    }
+  for (const auto& id : in_flight) {
+    unsent_.add(Unsent::kAnywhere, id);
   }
   if (failures_ > 0) {
     Round probe({parts_.journal, definitions_, index_, parts_.recorder, parts_.make_ulid}, parts_.settings.clock());
@@ -182,7 +180,7 @@ void Lane::take_timers(Round& round) {
       return;
     }
     // A command that was never handed over has not timed out: the participant did not see it. The saga's deadline still counts.
-    if (unsent_ids_.contains(due->first)) {
+    if (unsent_.contains(due->first)) {
       const auto saga = parts_.journal.load(due->first);
       if (saga && *saga != nullptr && ((*saga)->status == SagaStatus::kCompensating || (*saga)->deadline > now)) {
         index_.arm(due->first, now + milliseconds(100));
@@ -264,38 +262,34 @@ void Lane::commit_failed(Round& round, const Error& error) {
 }
 
 void Lane::offer(const participant::Command& command) {
-  crash_point(CrashPoint::kDispatchBefore);
-  if (unsent_.empty() && parts_.transport->offer(command)) {
-    crash_point(CrashPoint::kDispatchAfter);
+  // What waits for the same participant comes first.
+  if (!unsent_.waits_for(command.destination) && parts_.transport->offer(command)) {
     return;
   }
   parts_.recorder.transport_full();
   unsent_retry_at_ = parts_.settings.clock() + kUnsentRetry;
-  if (unsent_ids_.insert(command.saga_id).second) {
-    unsent_.push_back(command.saga_id);
-  }
+  unsent_.add(command.destination, command.saga_id);
 }
 
 bool Lane::send_unsent() {
-  bool worked = false;
-  for (std::size_t i = 0; i < kSendsPerTurn && !unsent_.empty(); ++i) {
-    const auto& id = unsent_.front();
+  const bool worked = unsent_.send(kSendsPerTurn, [this](const std::string& destination, const std::string& id) {
     // Not tracked: finished meanwhile, or its partition has gone. The commands follow from the state as it is now.
-    if (index_.is_tracked(id)) {
-      const auto saga = parts_.journal.load(id);
-      const auto definition = saga && *saga != nullptr ? definitions_.find((*saga)->definition_hash) : nullptr;
-      if (definition != nullptr) {
-        for (const auto& command : commands_in_flight(*definition, **saga)) {
-          if (!parts_.transport->offer(command)) {
-            unsent_retry_at_ = parts_.settings.clock() + kUnsentRetry;
-            return worked;
-          }
-        }
+    const auto saga = index_.is_tracked(id) ? parts_.journal.load(id) : Result<std::shared_ptr<const SagaState>>(nullptr);
+    const auto definition = saga && *saga != nullptr ? definitions_.find((*saga)->definition_hash) : nullptr;
+    if (definition == nullptr) {
+      return Unsent::Sent::kAll;
+    }
+    for (const auto& command : commands_in_flight(*definition, **saga)) {
+      if (destination == Unsent::kAnywhere) {
+        offer(command);
+      } else if (command.destination == destination && !parts_.transport->offer(command)) {
+        return Unsent::Sent::kNoRoom;
       }
     }
-    unsent_ids_.erase(id);
-    unsent_.pop_front();
-    worked = true;
+    return Unsent::Sent::kAll;
+  });
+  if (!unsent_.empty()) {
+    unsent_retry_at_ = parts_.settings.clock() + kUnsentRetry;
   }
   return worked;
 }

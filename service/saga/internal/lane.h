@@ -1,12 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 
@@ -14,6 +12,7 @@
 #include "service/saga/internal/mailbox.h"
 #include "service/saga/internal/recorder.h"
 #include "service/saga/internal/round.h"
+#include "service/saga/internal/unsent.h"
 
 namespace outrigger::saga {
 
@@ -65,8 +64,7 @@ class Lane final {
   LaneStats stats_;
   LaneIndex index_;
   KnownDefinitions definitions_;
-  std::deque<std::string> unsent_;  ///< sagas whose commands found no room, or wait for a re-send
-  std::set<std::string, std::less<>> unsent_ids_;
+  Unsent unsent_;  ///< sagas whose commands found no room, or wait for a re-send
   WallTime unsent_retry_at_{};
   WallTime restore_at_{};  ///< not before
   WallTime sweep_at_{};

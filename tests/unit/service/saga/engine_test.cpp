@@ -28,7 +28,7 @@ class HeldCommands final : public CommandTransport {
  public:
   [[nodiscard]] bool offer(const Command& command) override {
     const std::lock_guard lock(mutex_);
-    if (room_ == 0) {
+    if (room_ == 0 || command.destination == full_) {
       return false;
     }
     --room_;
@@ -48,11 +48,17 @@ class HeldCommands final : public CommandTransport {
     const std::lock_guard lock(mutex_);
     room_ = room;
   }
+  /// This participant alone has no room.
+  void set_full(std::string destination) {
+    const std::lock_guard lock(mutex_);
+    full_ = std::move(destination);
+  }
 
  private:
   std::mutex mutex_;
   std::deque<Command> commands_;
   std::size_t room_ = 1'000'000;
+  std::string full_;
 };
 
 class EngineTest : public ::testing::Test {
@@ -259,6 +265,46 @@ TEST_F(EngineTest, CommandsWithoutRoomAreOfferedAgain) {
     reply(next_command());
   }
   EXPECT_EQ(wait(started.saga->id, std::nullopt).value()->status, SagaStatus::kCompleted);
+}
+
+TEST_F(EngineTest, AParticipantWithoutRoomHoldsNobodyElseUp) {
+  const auto through = start("through").value();
+  const auto first = next_command();
+  transport_.set_full(first.destination);
+  std::vector<Started> held;
+  for (int i = 0; i < 16; ++i) {  // in every lane
+    held.push_back(start(std::format("held-{}", i)).value());
+  }
+  reply(first);
+  reply(next_command());
+  reply(next_command());
+  EXPECT_EQ(wait(through.saga->id, std::nullopt).value()->status, SagaStatus::kCompleted);
+  EXPECT_FALSE(transport_.take().has_value());
+
+  transport_.set_full({});
+  std::set<std::string> keys;
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    keys.insert(next_command().idempotency_key());
+  }
+  EXPECT_EQ(keys.size(), held.size()) << "each is sent once, when there is room";
+}
+
+TEST_F(EngineTest, AfterARestartAParticipantWithoutRoomHoldsNobodyElseUp) {
+  const auto through = start("through").value();
+  const auto first = next_command();
+  reply(first);
+  ASSERT_TRUE(eventually([&] { return transport_.take().has_value(); }));
+  for (int i = 0; i < 16; ++i) {
+    ASSERT_TRUE(start(std::format("held-{}", i)).has_value());
+  }
+  close();
+  while (transport_.take()) {
+  }
+  transport_.set_full(first.destination);
+  open();
+  reply(next_command());
+  reply(next_command());
+  EXPECT_EQ(wait(through.saga->id, std::nullopt).value()->status, SagaStatus::kCompleted);
 }
 
 TEST_F(EngineTest, OperatorEndsAStuckUndo) {
