@@ -9,8 +9,9 @@ namespace outrigger::saga {
 /// With a journal that delivers commands itself (Kafka) it is not used.
 ///
 /// offer() is called from lane threads, only for commands whose state is durable, and must never block: `false` says that
-/// there is no room now, and the lane offers the command again a little later (what goes elsewhere is not held up by it), at the latest when its
-/// deadline has passed as a new attempt. The same command may come twice (same idempotency key); participants answer the second from their inbox.
+/// there is no room now, and the lane offers the command again a little later, at the latest when its deadline has passed as a
+/// new attempt; what goes to other destinations is not held up by it. The same command may come twice (same idempotency key);
+/// participants answer the second from their inbox.
 class CommandTransport {
  public:
   virtual ~CommandTransport() = default;

@@ -1,6 +1,7 @@
 """Orders end as they must, whatever the participants do, and can be found."""
 import concurrent.futures
 import json
+import re
 import subprocess
 import sys
 
@@ -26,6 +27,16 @@ class Orders(StackTest):
         self.assert_as_expected(outcomes)
         retried = [outcome for outcome in outcomes if any(step["attempt"] > 1 for step in outcome.saga["steps"])]
         self.assertTrue(retried, "no step was retried: the failures were not injected")
+
+    def test_participants_slower_than_the_steps_timeout_have_each_effect_once(self):
+        folder = self.folder / "definitions"
+        folder.mkdir()
+        text = (daemons.DEFINITIONS / "order-fulfilment.yaml").read_text()
+        (folder / "order-fulfilment.yaml").write_text(re.sub(r"attempts: \d+", "attempts: 100", re.sub(r"timeout: \w+", "timeout: 60ms", text)))
+        service = self.start_service("--participant-latency", "150ms", definitions=folder)
+        outcomes = order_client.place_all(self.client(service), order_client.load_orders(daemons.ORDERS)[:40])
+        self.assert_as_expected(outcomes)
+        self.assertTrue(any(outcome.saga["steps"][0]["attempt"] > 1 for outcome in outcomes), "nothing timed out: the slowness was not injected")
 
     def test_refusals_name_their_reason(self):
         client = self.client(self.start_service())

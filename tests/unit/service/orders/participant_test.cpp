@@ -1,5 +1,7 @@
 #include "service/orders/participant.h"
 
+#include <set>
+
 #include <gmock/gmock.h>
 
 #include "tests/unit/service/orders/fixture.h"
@@ -68,6 +70,13 @@ TEST_F(ParticipantTest, InventoryRefusesWhatItDoesNotHaveAndKeepsTheRest) {
   EXPECT_EQ(query("SELECT count(*) FROM reservations"), 0);
 }
 
+TEST_F(ParticipantTest, InventoryCountsAllLinesOfAnOrderTogether) {
+  open(ParticipantKind::kInventory);
+  const auto refused =
+      perform("s1", make_order(R"([{"sku":"ROPE","quantity":3,"unit_price_cents":1},{"sku":"ROPE","quantity":3,"unit_price_cents":1}])"));
+  EXPECT_EQ(refused.reason, "not enough stock of ROPE: 6 ordered, 5 left");
+}
+
 TEST_F(ParticipantTest, LogisticsSchedulesAndCancels) {
   open(ParticipantKind::kLogistics);
   EXPECT_THAT(perform("s1", make_order(R"([{"sku":"PADDLE","quantity":1,"unit_price_cents":1}])")).output, HasSubstr(R"("carrier":"Harbour")"));
@@ -129,6 +138,39 @@ TEST_F(ParticipantTest, WhatItCannotReadIsRefusedForGood) {
   strange.type = "Refund";
   EXPECT_EQ(process(strange).outcome, Outcome::kFailed);
   EXPECT_THAT(process(strange).reason, HasSubstr("does not know Refund"));
+}
+
+TEST_F(ParticipantTest, AnotherSeedLetsOtherAttemptsFail) {
+  std::vector<participant::Command> commands;
+  for (int i = 0; i < 16; ++i) {
+    commands.push_back(make_command(ParticipantKind::kLogistics, std::format("s{}", i), Direction::kDo,
+                                    make_order(R"([{"sku":"PADDLE","quantity":1,"unit_price_cents":1}])")));
+  }
+  std::set<std::vector<Outcome>> seen;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const auto fresh = Participant::open(ParticipantKind::kLogistics,
+                                         {.folder = folder_ / std::to_string(seed), .misbehaviour = {.failure_rate = 0.5, .seed = seed}},
+                                         small_catalogue(), registry_);
+    std::vector<Outcome> outcomes;
+    for (const auto& reply : fresh.value()->process(commands)) {
+      outcomes.push_back(reply.outcome);
+    }
+    seen.insert(outcomes);
+  }
+  EXPECT_EQ(seen.size(), 4U);
+}
+
+TEST_F(ParticipantTest, ConfiguredFailuresReachUndosToo) {
+  open(ParticipantKind::kInventory);
+  EXPECT_EQ(perform("s1", make_order(R"([{"sku":"PADDLE","quantity":1,"unit_price_cents":1}])")).outcome, Outcome::kSuccess);
+  misbehaviour_ = {.failure_rate = 1};
+  open(ParticipantKind::kInventory);
+  EXPECT_EQ(undo("s1").outcome, Outcome::kRetry);
+  EXPECT_EQ(query("SELECT on_hand FROM stock WHERE sku = 'PADDLE'"), 9);
+  misbehaviour_ = {};
+  open(ParticipantKind::kInventory);
+  EXPECT_EQ(undo("s1").outcome, Outcome::kSuccess);
+  EXPECT_EQ(query("SELECT on_hand FROM stock WHERE sku = 'PADDLE'"), 10);
 }
 
 TEST_F(ParticipantTest, ConfiguredFailuresRepeatWithTheirSeedAndLeaveNothing) {
