@@ -32,7 +32,9 @@ class Orders(StackTest):
         folder = self.folder / "definitions"
         folder.mkdir()
         text = (daemons.DEFINITIONS / "order-fulfilment.yaml").read_text()
-        (folder / "order-fulfilment.yaml").write_text(re.sub(r"attempts: \d+", "attempts: 100", re.sub(r"timeout: \w+", "timeout: 60ms", text)))
+        for key, value in (("timeout", "60ms"), ("attempts", "100"), ("backoff", "10ms")):
+            text = re.sub(rf"\b{key}: \w+", f"{key}: {value}", text)
+        (folder / "order-fulfilment.yaml").write_text(text)
         service = self.start_service("--participant-latency", "150ms", definitions=folder)
         outcomes = order_client.place_all(self.client(service), order_client.load_orders(daemons.ORDERS)[:40])
         self.assert_as_expected(outcomes)
