@@ -1,6 +1,8 @@
 #include "lib/kafka/admin.h"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <format>
 
 #include "lib/kafka/internal/handle.h"
@@ -17,6 +19,7 @@ using TopicsPtr = std::unique_ptr<rd_kafka_TopicCollection_t, Deleter<rd_kafka_T
 
 constexpr std::size_t kErrorText = 512;
 constexpr std::chrono::milliseconds kBackoff{50};
+constexpr std::chrono::milliseconds kAttempt{2'000};  // so long a question may wait in the queue of a broker that is gone
 constexpr std::chrono::duration<int, std::milli> kRefresh{1'000};
 
 }  // namespace
@@ -242,10 +245,9 @@ Result<Watermarks> Admin::watermarks(const TopicPartition& partition, std::chron
   Watermarks marks;
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   for (;;) {
-    const auto left =
-        std::max<std::int64_t>(1, std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count());
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     const auto code = rd_kafka_query_watermark_offsets(impl_->handle(), partition.topic.c_str(), partition.partition, &marks.low, &marks.high,
-                                                       static_cast<int>(left));
+                                                       static_cast<int>(std::clamp(left, std::chrono::milliseconds{1}, kAttempt).count()));
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR) {
       return marks;
     }

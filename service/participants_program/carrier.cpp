@@ -59,6 +59,7 @@ class Carrier::Impl {
                // Nothing is under way here: a batch is finished before the next poll.
                to_begin_.clear();
                batch_.clear();
+               done_.clear();
                set_owned(0);
              }});
     if (!joined) {
@@ -97,6 +98,7 @@ class Carrier::Impl {
       if (!batch_.empty() && is_complete) {
         carry(stop);
       }
+      commit();
     }
     consumer_->close();
   }
@@ -135,10 +137,7 @@ class Carrier::Impl {
     std::vector<Command> commands;
     std::vector<std::string> reply_topics;
     std::vector<kafka::OutgoingRecord> answers;
-    std::map<kafka::TopicPartition, std::int64_t> positions;
     for (const auto& record : batch_) {
-      auto& next = positions[{.topic = record.topic, .partition = record.partition}];
-      next = std::max(next, record.offset + 1);
       auto command = read(record);
       if (command) {
         commands.push_back(std::move(*command));
@@ -152,12 +151,14 @@ class Carrier::Impl {
     for (std::size_t i = 0; i < replies.size(); ++i) {
       answers.push_back(answer(replies[i], commands[i], reply_topics[i]));
     }
-    std::vector<kafka::Position> committed;
-    for (const auto& [partition, next] : positions) {
-      committed.push_back({.partition = partition, .next = next});
+    if (deliver(answers, stop)) {
+      for (const auto& record : batch_) {
+        auto& next = done_[{.topic = record.topic, .partition = record.partition}];
+        next = std::max(next, record.offset + 1);
+      }
+      next_commit_ = {};
     }
     batch_.clear();
-    deliver(answers, committed, stop);
     metrics_.histogram(metrics::kBatchDuration, telemetry::kLatencySeconds, labels_).observe(std::chrono::steady_clock::now() - began);
   }
 
@@ -203,30 +204,45 @@ class Carrier::Impl {
     return std::move(*record);
   }
 
-  // Until it is written or the process stops: positions are committed only after the answers are acknowledged.
-  void deliver(const std::vector<kafka::OutgoingRecord>& answers, const std::vector<kafka::Position>& positions, const std::stop_token& stop) {
-    bool is_sent = answers.empty();
-    while (true) {
-      auto done = is_sent ? Result<void>() : send(answers);
-      is_sent |= done.has_value();
-      if (done) {
-        done = consumer_->commit(positions);
+  // Until they are acknowledged; false: the process stops before.
+  bool deliver(const std::vector<kafka::OutgoingRecord>& answers, const std::stop_token& stop) {
+    while (!answers.empty()) {
+      const auto sent = send(answers);
+      if (sent) {
+        break;
       }
-      if (done || done.error().code == ErrorCode::kAborted) {
-        set_problem({});
-        return;  // aborted: another process has the partitions and will read the batch again
-      }
-      if (is_sent && done.error().code == ErrorCode::kDeadlineExceeded) {
-        set_problem(done.error().to_string());
-        return;  // the consumer begins again, and reads the batch again
-      }
-      metrics_.counter(metrics::kFailures, labels_).add();
-      set_problem(done.error().to_string());
+      retrying(sent.error());
       if (stop.stop_requested()) {
-        return;
+        return false;
       }
       pause_for(kTryAgain, stop);
     }
+    return true;
+  }
+
+  // Between two polls, and never in a loop of its own: a consumer that is stuck or fenced is mended by poll(), which then takes the
+  // partitions away, and what was not committed is read again.
+  void commit() {
+    const auto now = std::chrono::steady_clock::now();
+    if (done_.empty() || now < next_commit_) {
+      return;
+    }
+    std::vector<kafka::Position> positions;
+    for (const auto& [partition, next] : done_) {
+      positions.push_back({.partition = partition, .next = next});
+    }
+    if (const auto committed = consumer_->commit(positions); !committed && committed.error().code != ErrorCode::kAborted) {
+      next_commit_ = now + kTryAgain;
+      retrying(committed.error());
+      return;
+    }
+    done_.clear();  // aborted: another process has the partitions and will read the batch again
+    set_problem({});
+  }
+
+  void retrying(const Error& why) {
+    metrics_.counter(metrics::kFailures, labels_).add();
+    set_problem(why.to_string());
   }
 
   Result<void> send(const std::vector<kafka::OutgoingRecord>& answers) {
@@ -303,6 +319,8 @@ class Carrier::Impl {
   // The thread's own.
   std::vector<kafka::TopicPartition> to_begin_;
   std::vector<kafka::ReceivedRecord> batch_;
+  std::map<kafka::TopicPartition, std::int64_t> done_;  ///< answered, and not committed yet
+  std::chrono::steady_clock::time_point next_commit_;
   bool is_ended_ = false;
 
   std::mutex pause_mutex_;

@@ -17,7 +17,8 @@ inline constexpr MetricInfo kFailures{"outrigger_carrier_failures_total",
                                       "Batches whose replies or positions could not be written and were tried again."};
 inline constexpr MetricInfo kConsumersRestarted{"outrigger_carrier_consumers_restarted_total",
                                                 "Command consumers that were stuck and were made anew."};
-inline constexpr MetricInfo kBatchDuration{"outrigger_carrier_batch_duration_seconds", "From a batch's first record to its committed position."};
+inline constexpr MetricInfo kBatchDuration{"outrigger_carrier_batch_duration_seconds",
+                                           "From a batch's first record to the brokers' acknowledgement of its replies."};
 inline constexpr MetricInfo kPartitions{"outrigger_carrier_partitions_owned", "Command partitions that this process reads."};
 
 }  // namespace outrigger::participants::metrics

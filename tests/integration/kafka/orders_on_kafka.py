@@ -46,12 +46,15 @@ class OnKafka(unittest.TestCase):
         self.started = []
 
     def tearDown(self):
-        for daemon in reversed(self.started):
-            daemon.kill()
         outcome = self._outcome.result
         if any(test is self for test, _ in outcome.failures + outcome.errors):
             for daemon in self.started:
-                print(f"--- the end of {daemon.name}'s log\n{daemon.log_tail(12)}", file=sys.stderr)
+                # Which process ended by itself, and what it said besides the connections it tried.
+                lines = [line for line in daemon.log_text().splitlines() if '"facility":"FAIL"' not in line and "_TRANSPORT" not in line]
+                state = "runs" if daemon.is_running() else f"ended with {daemon.process.returncode}"
+                print(f"--- {daemon.name} {state}; its log:\n" + "\n".join(line[:500] for line in lines[-25:]), file=sys.stderr)
+        for daemon in reversed(self.started):
+            daemon.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def start_participants(self, *extra):
