@@ -156,7 +156,7 @@ Result<ListPage> RecordStore::list(const ListQuery& query) const {
   if (!query.business_key.empty()) {
     prefixes.push_back(keys::business(query.business_key, {}));
   } else {
-    for (auto status = saga::SagaStatus::kRunning; status <= saga::SagaStatus::kAbandoned;
+    for (auto status = saga::SagaStatus::kRunning; status <= saga::SagaStatus::kPaused;
          status = static_cast<saga::SagaStatus>(static_cast<int>(status) + 1)) {
       if (!query.status || *query.status == status) {
         prefixes.push_back(keys::listed(status, {}));

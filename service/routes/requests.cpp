@@ -256,8 +256,7 @@ Parsed<ActionRequest> action_of(const http::Request& request, std::string_view t
   const auto verb = target.substr(colon + 1);
   const auto operation = saga::parse_operation(verb);
   if (!operation) {
-    return std::unexpected(
-        problem(404, "No such action", std::format("'{}' is no action on a saga: retry, skip, complete, compensate, abandon", verb)));
+    return std::unexpected(problem(404, "No such action", operation.error().message));
   }
   if (auto refused = refuse_media_type(request)) {
     return std::unexpected(*std::move(refused));
@@ -278,8 +277,12 @@ Parsed<ActionRequest> action_of(const http::Request& request, std::string_view t
   if (!reason) {
     return std::unexpected(std::move(reason).error());
   }
+  auto step = audit_text(body, "step", "");
+  if (!step) {
+    return std::unexpected(std::move(step).error());
+  }
   return ActionRequest{.saga_id = std::string(target.substr(0, colon)),
-                       .action = {.operation = *operation, .actor = *std::move(actor), .reason = *std::move(reason)}};
+                       .action = {.operation = *operation, .actor = *std::move(actor), .reason = *std::move(reason), .step = *std::move(step)}};
 }
 
 }  // namespace outrigger::routes::internal

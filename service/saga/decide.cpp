@@ -16,35 +16,61 @@ using std::chrono::milliseconds;
 
 void Deciding::begin() {
   note(history::kStarted, {}, std::format("{} v{}, deadline {}", definition_.name, definition_.version, format_duration(definition_.deadline)));
-  advance();
+  proceed();
 }
 
 void Deciding::on(const Reply& reply) {
   const auto index = definition_.index_of(reply.step);
-  if (!index) {
+  if (!index || saga().is_finished()) {
     return;
   }
-  if (reply.direction == Direction::kUndo) {
-    on_undo_reply(*index, reply);
-  } else if (saga().status == SagaStatus::kRunning) {
-    on_do_reply(*index, reply);
-  } else if (saga().status == SagaStatus::kCompensating || saga().status == SagaStatus::kStuck) {
-    on_late_do_reply(*index, reply);
+  const bool is_undo = reply.direction == Direction::kUndo;
+  if (is_undo == goes_forward()) {
+    return;  // what a do answers once the saga goes back says nothing that the undo does not cover
   }
+  is_undo ? on_undo_reply(*index, reply) : on_do_reply(*index, reply);
+  proceed();
 }
 
 void Deciding::on(const TimerFired&) {
-  if (saga().status == SagaStatus::kRunning && now_ >= saga().deadline) {
-    note(history::kDeadline, {}, {});
-    compensate("the saga's deadline has passed");
+  if (saga().is_finished() || saga().status == SagaStatus::kPaused) {
     return;
   }
-  const auto status = saga().status;
-  for (std::size_t i = 0; i < saga().steps.size() && saga().status == status; ++i) {
+  if (goes_forward() && now_ >= saga().deadline && can_go_back()) {
+    pass_deadline();
+    return;
+  }
+  for (std::size_t i = 0; i < saga().steps.size(); ++i) {
     if (step(i).next_at && *step(i).next_at <= now_) {
       on_step_timer(i);
     }
   }
+  proceed();
+}
+
+/// What follows from how the steps stand. While the saga is paused, nothing does.
+void Deciding::proceed() {
+  if (saga().is_finished() || saga().status == SagaStatus::kPaused) {
+    return;
+  }
+  goes_forward() ? go_forward() : go_back();
+}
+
+bool Deciding::goes_forward() {
+  const auto status = saga().status == SagaStatus::kPaused ? saga().paused_status : saga().status;
+  const auto pivot = definition_.pivot();
+  return status == SagaStatus::kRunning || (status == SagaStatus::kStuck && pivot && step(*pivot).status == StepStatus::kSucceeded);
+}
+
+/// Not once the pivot has succeeded, nor while it may have and could not be undone.
+bool Deciding::can_go_back() {
+  const auto pivot = definition_.pivot();
+  if (!pivot) {
+    return true;
+  }
+  const auto status = step(*pivot).status;
+  const bool is_in_doubt = status == StepStatus::kDispatched || status == StepStatus::kUnknown;
+  return status != StepStatus::kSucceeded && (!is_in_doubt || definition_.steps[*pivot].compensate.has_value());
 }
 
 Decision Deciding::take() && {
@@ -124,13 +150,20 @@ Result<Decision> decide(const Definition& definition, const SagaState& state, co
   return std::move(deciding).take();
 }
 
+namespace {
+
+/// Something of it may be on its way. A stuck saga waits in one branch; others go on.
+bool is_under_way(const SagaState& state) { return !state.is_finished() && state.status != SagaStatus::kPaused; }
+
+}  // namespace
+
 std::vector<Command> commands_in_flight(const Definition& definition, const SagaState& state) {
   std::vector<Command> commands;
-  for (std::size_t i = 0; i < state.steps.size(); ++i) {
+  for (std::size_t i = 0; i < state.steps.size() && is_under_way(state); ++i) {
     const auto& step = state.steps[i];
-    if (state.status == SagaStatus::kRunning && step.status == StepStatus::kDispatched) {
+    if (step.status == StepStatus::kDispatched) {
       commands.push_back(make_command(definition, state, i, Direction::kDo));
-    } else if (state.status == SagaStatus::kCompensating && step.status == StepStatus::kCompensating && !step.undo_waits) {
+    } else if (step.status == StepStatus::kCompensating && !step.undo_waits) {
       commands.push_back(make_command(definition, state, i, Direction::kUndo));
     }
   }
@@ -139,14 +172,15 @@ std::vector<Command> commands_in_flight(const Definition& definition, const Saga
 
 std::optional<WallTime> next_due(const SagaState& state) {
   std::optional<WallTime> due;
-  if (state.status == SagaStatus::kRunning) {
+  if (!is_under_way(state)) {
+    return due;
+  }
+  if (state.status == SagaStatus::kRunning && !state.deadline_passed) {
     due = state.deadline;
   }
-  if (state.status == SagaStatus::kRunning || state.status == SagaStatus::kCompensating) {
-    for (const auto& step : state.steps) {
-      if (step.next_at && (!due || *step.next_at < *due)) {
-        due = step.next_at;
-      }
+  for (const auto& step : state.steps) {
+    if (step.next_at && (!due || *step.next_at < *due)) {
+      due = step.next_at;
     }
   }
   return due;

@@ -12,6 +12,11 @@ std::optional<std::size_t> Definition::index_of(std::string_view step) const {
   return found == steps.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - steps.begin()));
 }
 
+std::optional<std::size_t> Definition::pivot() const {
+  const auto found = std::ranges::find(steps, true, &Step::pivot);
+  return found == steps.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - steps.begin()));
+}
+
 Result<Catalog> Catalog::load(const std::filesystem::path& folder) {
   std::error_code problem;
   std::vector<std::filesystem::path> files;

@@ -39,6 +39,7 @@ struct Step {
   std::chrono::milliseconds timeout{5'000};  ///< of one attempt
   RetryPolicy retry;
   std::optional<Compensation> compensate;  ///< absent: the step leaves nothing to undo
+  bool pivot = false;                      ///< the point of no return: once it has succeeded the saga only goes forward
 };
 
 /// A saga definition: immutable, named by (name, version) and by the hash of its content.
@@ -60,7 +61,8 @@ struct Step {
 ///           …
 ///
 /// Instead of `topic` a step may name `url: http://127.0.0.1:9000/reserve`; `compensate` then has its own `url`, or the step's.
-/// Steps form a graph by `after`; this release runs sequences and refuses other graphs when the file is read.
+/// Steps form a graph by `after`: what does not wait for each other runs at the same time. At most one step is the pivot, and every
+/// other comes before or after it; those after it have no `compensate`, since they are never undone.
 /// The JSON Schema of the file is api/schemas/saga-definition.schema.json.
 struct Definition {
   std::string name;
@@ -72,6 +74,7 @@ struct Definition {
   std::string body;         ///< canonical text, every default spelled out; parses to the same definition
 
   [[nodiscard]] std::optional<std::size_t> index_of(std::string_view step) const;
+  [[nodiscard]] std::optional<std::size_t> pivot() const;
 };
 
 /// Reads one definition. Formatting and comments do not change the hash.

@@ -11,6 +11,7 @@
 #include "lib/yaml/suggest.h"
 #include "service/saga/definition.h"
 #include "service/saga/internal/digest.h"
+#include "service/saga/internal/graph.h"
 
 namespace outrigger::saga {
 namespace {
@@ -124,69 +125,9 @@ Step read_step(const yaml::Node& node, yaml::Problems& problems) {
     inside.finish();
     step.compensate = std::move(compensation);
   }
-  if (const auto* pivot = from.find("pivot"); pivot != nullptr) {
-    from.problem(*pivot, "pivot: steps beyond which only forward recovery is possible are not supported by this release; remove the key");
-  }
+  step.pivot = from.get_boolean("pivot", false);
   from.finish();
   return step;
-}
-
-/// Puts the steps in the order of their `after` and refuses graphs that are no sequence.
-void order_steps(Definition& definition, const std::vector<const yaml::Node*>& nodes, yaml::Problems& problems) {
-  auto& steps = definition.steps;
-  std::vector<std::string_view> names;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (std::ranges::find(names, steps[i].name) != names.end()) {
-      problems.add(nodes[i]->where(), std::format("step '{}' is there twice: names must differ", steps[i].name));
-      return;
-    }
-    names.emplace_back(steps[i].name);
-  }
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    for (const auto& before : steps[i].after) {
-      if (before == steps[i].name || std::ranges::find(names, before) == names.end()) {
-        problems.add(nodes[i]->where(), before == steps[i].name ? std::format("step '{}' comes after itself: remove it from its 'after'", before)
-                                                                : std::format("step '{}': 'after' names the unknown step '{}'; {}", steps[i].name,
-                                                                              before, yaml::suggestion(before, names)));
-        return;
-      }
-    }
-  }
-  std::vector<std::size_t> order;
-  std::vector<bool> placed(steps.size(), false);
-  while (order.size() < steps.size()) {
-    std::vector<std::size_t> ready;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      const auto is_placed = [&](const std::string& before) { return placed[*definition.index_of(before)]; };
-      if (!placed[i] && std::ranges::all_of(steps[i].after, is_placed)) {
-        ready.push_back(i);
-      }
-    }
-    if (ready.empty()) {
-      const auto stuck = static_cast<std::size_t>(std::ranges::find(placed, false) - placed.begin());
-      problems.add(nodes[stuck]->where(), std::format("step '{}' waits for itself through its 'after': break the cycle", steps[stuck].name));
-      return;
-    }
-    if (ready.size() > 1) {
-      problems.add(nodes[ready[1]]->where(),
-                   std::format("steps '{}' and '{}' could run at the same time; this release runs sequences only: add after: [{}] to '{}'",
-                               steps[ready[0]].name, steps[ready[1]].name, steps[ready[0]].name, steps[ready[1]].name));
-      return;
-    }
-    order.push_back(ready.front());
-    placed[ready.front()] = true;
-  }
-  std::vector<Step> ordered;
-  for (const auto i : order) {
-    std::ranges::sort(steps[i].after, {},
-                      [&](const std::string& before) { return std::ranges::find(order, *definition.index_of(before)) - order.begin(); });
-    const auto repeated = std::ranges::unique(steps[i].after);
-    steps[i].after.erase(repeated.begin(), repeated.end());
-  }
-  for (const auto i : order) {
-    ordered.push_back(steps[i]);
-  }
-  steps = std::move(ordered);
 }
 
 Json to_json(const RetryPolicy& policy) {
@@ -213,6 +154,9 @@ std::string canonical(const Definition& definition) {
       if (has_url) {
         json["compensate"]["url"] = step.compensate->url;
       }
+    }
+    if (step.pivot) {
+      json["pivot"] = true;  // only then: the hashes of definitions without one are older than the key
     }
     steps.push_back(std::move(json));
   }

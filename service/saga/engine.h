@@ -66,6 +66,7 @@ struct EngineStats {
   std::uint64_t running = 0;
   std::uint64_t compensating = 0;
   std::uint64_t stuck = 0;
+  std::uint64_t paused = 0;
   std::optional<WallTime> oldest_created_at;  ///< of the sagas that are not finished
 };
 

@@ -10,10 +10,11 @@
 namespace outrigger::saga {
 namespace {
 
-constexpr std::array<std::string_view, 6> kSagaStatuses{"RUNNING", "COMPENSATING", "COMPLETED", "COMPENSATED", "STUCK", "ABANDONED"};
+constexpr std::array<std::string_view, kSagaStatusCount> kSagaStatuses{"RUNNING", "COMPENSATING", "COMPLETED", "COMPENSATED",
+                                                                       "STUCK",   "ABANDONED",    "PAUSED"};
 constexpr std::array<std::string_view, 8> kStepStatuses{"PENDING", "DISPATCHED",   "SUCCEEDED",   "FAILED",
                                                         "UNKNOWN", "COMPENSATING", "COMPENSATED", "SKIPPED"};
-constexpr std::array<std::string_view, 5> kOperations{"retry", "skip", "complete", "compensate", "abandon"};
+constexpr std::array<std::string_view, 8> kOperations{"retry", "skip", "complete", "compensate", "abandon", "cancel", "pause", "resume"};
 
 template <class Enum, std::size_t N>
 Result<Enum> parse(std::string_view what, const std::array<std::string_view, N>& names, std::string_view text) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,9 +17,11 @@ enum class SagaStatus : std::uint8_t {
   kCompensating,
   kCompleted,    ///< every step succeeded
   kCompensated,  ///< every effect was undone
-  kStuck,        ///< an undo ran out of retries: an operator decides (retry, skip, complete, abandon)
+  kStuck,        ///< an undo ran out of retries, or a step past the pivot failed: an operator decides; what else is under way goes on
   kAbandoned,    ///< an operator gave it up; effects may remain
+  kPaused,       ///< nothing is sent until an operator resumes it
 };
+inline constexpr std::size_t kSagaStatusCount = 7;
 
 enum class StepStatus : std::uint8_t {
   kPending,     ///< not sent yet
@@ -72,10 +75,12 @@ struct SagaState {
   std::string traceparent;
   std::string input;  ///< JSON text
   SagaStatus status = SagaStatus::kRunning;
-  std::uint64_t version = 0;  ///< grows by one with every change
+  SagaStatus paused_status = SagaStatus::kRunning;  ///< kPaused: what it was, and will be when it is resumed
+  std::uint64_t version = 0;                        ///< grows by one with every change
   WallTime created_at;
   WallTime updated_at;
   WallTime deadline;
+  bool deadline_passed = false;       ///< it was noticed; past the pivot the saga goes on
   std::uint64_t completions = 0;      ///< last completion_sequence given
   std::vector<StepState> steps;       ///< in the order of the definition
   std::vector<HistoryEvent> history;  ///< the last kHistoryLimit

@@ -8,7 +8,9 @@ namespace outrigger::saga {
 namespace {
 
 namespace v1 = ::outrigger::saga::v1;
-constexpr std::uint32_t kFormatVersion = 1;
+constexpr std::uint32_t kFormatVersion = 2;
+// What a record without a pause is written as: the release before reads it, so that one can go back.
+constexpr std::uint32_t kFormatWithoutPause = 1;
 
 // The stored numbers begin at 1, as protobuf wants; otherwise they follow the enums.
 template <class Stored, class Enum>
@@ -65,15 +67,17 @@ bool is_known(const v1::SagaRecord& record) {
   const auto step_is_known = [](const v1::StepRecord& step) {
     return step.status() >= v1::STEP_STATUS_PENDING && step.status() <= v1::STEP_STATUS_SKIPPED;
   };
-  return record.status() >= v1::SAGA_STATUS_RUNNING && record.status() <= v1::SAGA_STATUS_ABANDONED &&
-         std::ranges::all_of(record.steps(), step_is_known);
+  const bool can_be_resumed = record.paused_status() == v1::SAGA_STATUS_RUNNING || record.paused_status() == v1::SAGA_STATUS_COMPENSATING ||
+                              record.paused_status() == v1::SAGA_STATUS_STUCK;
+  return record.status() >= v1::SAGA_STATUS_RUNNING && record.status() <= v1::SAGA_STATUS_PAUSED &&
+         (record.status() != v1::SAGA_STATUS_PAUSED || can_be_resumed) && std::ranges::all_of(record.steps(), step_is_known);
 }
 
 }  // namespace
 
 std::string encode(const SagaState& state) {
   v1::SagaRecord record;
-  record.set_format_version(kFormatVersion);
+  record.set_format_version(state.status == SagaStatus::kPaused ? kFormatVersion : kFormatWithoutPause);
   record.set_id(state.id);
   record.set_partition(state.partition);
   record.set_definition(state.definition);
@@ -89,6 +93,10 @@ std::string encode(const SagaState& state) {
   record.set_updated_at_ms(milliseconds(state.updated_at));
   record.set_deadline_ms(milliseconds(state.deadline));
   record.set_completions(state.completions);
+  if (state.status == SagaStatus::kPaused) {
+    record.set_paused_status(stored<v1::SagaStatus>(state.paused_status));
+  }
+  record.set_deadline_passed(state.deadline_passed);
   for (const auto& step : state.steps) {
     to_record(step, *record.add_steps());
   }
@@ -133,6 +141,10 @@ Result<SagaState> decode(std::string_view bytes) {
   state.updated_at = wall_time(record.updated_at_ms());
   state.deadline = wall_time(record.deadline_ms());
   state.completions = record.completions();
+  if (state.status == SagaStatus::kPaused) {
+    state.paused_status = static_cast<SagaStatus>(record.paused_status() - 1);
+  }
+  state.deadline_passed = record.deadline_passed();
   for (const auto& step : record.steps()) {
     state.steps.push_back(from_record(step));
   }

@@ -70,7 +70,7 @@ std::string encode_head(const SagaHead& head) {
 }
 
 std::optional<SagaHead> decode_head(std::string_view value) {
-  if (value.size() < kHeadBytes || static_cast<std::uint8_t>(value[0]) > static_cast<std::uint8_t>(saga::SagaStatus::kAbandoned)) {
+  if (value.size() < kHeadBytes || static_cast<std::uint8_t>(value[0]) > saga::kSagaStatusCount - 1) {
     return std::nullopt;
   }
   return SagaHead{.status = static_cast<saga::SagaStatus>(value[0]),

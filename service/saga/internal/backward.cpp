@@ -14,50 +14,63 @@ using std::chrono::milliseconds;
 void Deciding::compensate(std::string reason) {
   saga().status = SagaStatus::kCompensating;
   note(history::kCompensating, {}, std::move(reason));
+  decision_.commands.clear();  // no do begins any more
   for (auto& state : saga().steps) {
     if (state.status == StepStatus::kDispatched || state.status == StepStatus::kUnknown) {
-      if (state.status == StepStatus::kDispatched) {
+      if (state.status == StepStatus::kDispatched || state.next_at) {
         note(history::kUnknown, state.name, "still in flight; will be undone");
       }
       state.status = StepStatus::kUnknown;
       state.next_at.reset();
       state.ended_at = now_;
-      if (state.completion_sequence == 0) {
-        state.completion_sequence = ++saga().completions;
-      }
+      state.completion_sequence = ++saga().completions;
     } else if (state.status == StepStatus::kPending) {
       state.status = StepStatus::kSkipped;
     }
   }
-  undo_next();
+  go_back();
 }
 
-/// The last effect first, by completion sequence: clocks may step back, the sequence does not.
-void Deciding::undo_next() {
-  while (true) {
-    std::optional<std::size_t> last;
-    for (std::size_t i = 0; i < saga().steps.size(); ++i) {
-      const auto status = step(i).status;
-      if (status == StepStatus::kCompensating) {
-        return;
-      }
-      if ((status == StepStatus::kSucceeded || status == StepStatus::kUnknown) &&
-          (!last || step(i).completion_sequence > step(*last).completion_sequence)) {
-        last = i;
-      }
+/// The graph backwards: a step's turn comes when nothing that came after it has an effect left. Of those whose turn it is, the last
+/// one to complete is first, by sequence: clocks may step back, the sequence does not.
+void Deciding::go_back() {
+  std::vector<std::size_t> ready;
+  for (std::size_t i = saga().steps.size(); i-- > 0;) {
+    if (!may_be_undone(i)) {
+      continue;
     }
-    if (!last) {
-      saga().status = SagaStatus::kCompensated;
-      note(history::kCompensated, {}, {});
-      return;
+    if (definition_.steps[i].compensate) {
+      ready.push_back(i);
+    } else {
+      step(i).status = StepStatus::kSkipped;
+      note(history::kSkipped, step(i).name, "it has no compensation");
     }
-    if (definition_.steps[*last].compensate) {
-      dispatch_undo(*last);
-      return;
-    }
-    step(*last).status = StepStatus::kSkipped;
-    note(history::kSkipped, step(*last).name, "it has no compensation");
   }
+  std::ranges::sort(ready, std::ranges::greater{}, [&](std::size_t index) { return step(index).completion_sequence; });
+  std::ranges::for_each(ready, [&](std::size_t index) { dispatch_undo(index); });
+  saga().status = SagaStatus::kCompensated;
+  for (std::size_t i = 0; i < saga().steps.size(); ++i) {
+    if (step(i).status == StepStatus::kCompensating && saga().status != SagaStatus::kStuck) {
+      saga().status = is_stuck(i) ? SagaStatus::kStuck : SagaStatus::kCompensating;
+    }
+  }
+  if (saga().status == SagaStatus::kCompensated) {
+    note(history::kCompensated, {}, {});
+  }
+}
+
+bool Deciding::may_be_undone(std::size_t index) {
+  const auto has_effect = [&](std::size_t i) { return step(i).status == StepStatus::kSucceeded || step(i).status == StepStatus::kUnknown; };
+  if (!has_effect(index)) {
+    return false;
+  }
+  for (std::size_t i = index + 1; i < saga().steps.size(); ++i) {
+    const auto& after = definition_.steps[i].after;
+    if ((has_effect(i) || step(i).status == StepStatus::kCompensating) && std::ranges::find(after, step(index).name) != after.end()) {
+      return false;
+    }
+  }
+  return true;
 }
 
 void Deciding::dispatch_undo(std::size_t index) {
@@ -72,8 +85,7 @@ void Deciding::dispatch_undo(std::size_t index) {
 
 void Deciding::on_undo_reply(std::size_t index, const Reply& reply) {
   auto& state = step(index);
-  const bool is_undoing = saga().status == SagaStatus::kCompensating || saga().status == SagaStatus::kStuck;
-  if (!is_undoing || state.status != StepStatus::kCompensating) {
+  if (state.status != StepStatus::kCompensating) {
     return;
   }
   const bool answers_this_attempt = !state.undo_waits && reply.attempt == state.undo_attempt;
@@ -109,8 +121,6 @@ void Deciding::settle_undo(std::size_t index, StepStatus status, std::string det
   state.undo_waits = false;
   state.next_at.reset();
   note(status == StepStatus::kSkipped ? history::kSkipped : history::kUndone, state.name, std::move(detail));
-  saga().status = SagaStatus::kCompensating;
-  undo_next();
 }
 
 void Deciding::undo_later(std::size_t index, milliseconds at_least) {
@@ -129,7 +139,6 @@ void Deciding::get_stuck(std::size_t index, std::string why) {
   auto& state = step(index);
   state.undo_waits = true;
   state.next_at.reset();
-  saga().status = SagaStatus::kStuck;
   note(history::kStuck, state.name, std::move(why) + "; an operator must retry, skip, complete or abandon");
 }
 

@@ -29,18 +29,22 @@ class Deciding final {
   StepState& step(std::size_t index) { return decision_.state.steps[index]; }
   void note(std::string_view event, std::string_view step_name, std::string detail);
   void on_step_timer(std::size_t index);
+  void proceed();
+  [[nodiscard]] bool goes_forward();
+  [[nodiscard]] bool can_go_back();
 
   // Forward.
-  void advance();
+  void go_forward();
+  void pass_deadline();
   void dispatch(std::size_t index);
   void on_do_reply(std::size_t index, const participant::Reply& reply);
-  void on_late_do_reply(std::size_t index, const participant::Reply& reply);
-  void settle(std::size_t index, StepStatus status, const participant::Reply& reply);
+  void succeed(std::size_t index, std::string output, std::string detail);
   void try_later(std::size_t index, std::chrono::milliseconds at_least);
 
   // Backward.
   void compensate(std::string reason);
-  void undo_next();
+  void go_back();
+  [[nodiscard]] bool may_be_undone(std::size_t index);
   void dispatch_undo(std::size_t index);
   void on_undo_reply(std::size_t index, const participant::Reply& reply);
   void settle_undo(std::size_t index, StepStatus status, std::string detail);
@@ -50,8 +54,12 @@ class Deciding final {
   // Operators.
   void audit(const OperatorAction& action, std::string_view step_name);
   [[nodiscard]] std::unexpected<Error> refuse(const OperatorAction& action, std::string_view why);
-  [[nodiscard]] std::optional<std::size_t> stuck_step();
-  [[nodiscard]] Result<void> retry(const OperatorAction& action, std::optional<std::size_t> stuck);
+  [[nodiscard]] bool is_stuck(std::size_t index);
+  [[nodiscard]] Result<std::size_t> stuck_step(const OperatorAction& action);
+  [[nodiscard]] Result<void> retry(const OperatorAction& action);
+  [[nodiscard]] Result<void> settle_by_hand(const OperatorAction& action);
+  [[nodiscard]] Result<void> turn_back(const OperatorAction& action);
+  [[nodiscard]] Result<void> pause(const OperatorAction& action);
 
   const Definition& definition_;
   WallTime now_;

@@ -22,6 +22,7 @@ struct EngineGauges::Watched {
       sum.running += each.running;
       sum.compensating += each.compensating;
       sum.stuck += each.stuck;
+      sum.paused += each.paused;
       const WallTime oldest{std::chrono::milliseconds(each.oldest_ms)};
       if (oldest != WallTime{} && (!sum.oldest_created_at || oldest < *sum.oldest_created_at)) {
         sum.oldest_created_at = oldest;
@@ -39,6 +40,7 @@ EngineGauges::EngineGauges(telemetry::Registry& registry, const WallClock& clock
   active(SagaStatus::kRunning, [](const EngineStats& stats) { return static_cast<double>(stats.running); });
   active(SagaStatus::kCompensating, [](const EngineStats& stats) { return static_cast<double>(stats.compensating); });
   active(SagaStatus::kStuck, [](const EngineStats& stats) { return static_cast<double>(stats.stuck); });
+  active(SagaStatus::kPaused, [](const EngineStats& stats) { return static_cast<double>(stats.paused); });
   registry.gauge_function(metrics::kPartitionsOwned, read([](const EngineStats& stats) { return static_cast<double>(stats.partitions_owned); }));
   registry.gauge_function(metrics::kOldestAge, [watched = watched_, clock] {
     const auto oldest = watched->sum().oldest_created_at;

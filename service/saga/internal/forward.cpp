@@ -11,18 +11,27 @@ using participant::Outcome;
 using participant::Reply;
 using std::chrono::milliseconds;
 
-void Deciding::advance() {
-  const bool is_complete = std::ranges::all_of(saga().steps, [](const StepState& each) { return each.status == StepStatus::kSucceeded; });
-  if (is_complete) {
+void Deciding::go_forward() {
+  const auto has_status = [](StepStatus status) { return [status](const StepState& each) { return each.status == status; }; };
+  const auto given_up = std::ranges::find_if(saga().steps, [](const StepState& each) {
+    return each.status == StepStatus::kFailed || (each.status == StepStatus::kUnknown && !each.next_at);
+  });
+  if (given_up != saga().steps.end() && can_go_back()) {
+    compensate(std::format("step {} {}", given_up->name, given_up->status == StepStatus::kFailed ? "failed" : "gave no definite answer"));
+    return;
+  }
+  if (std::ranges::all_of(saga().steps, has_status(StepStatus::kSucceeded))) {
     saga().status = SagaStatus::kCompleted;
     note(history::kCompleted, {}, {});
     return;
   }
   if (now_ >= saga().deadline) {
-    note(history::kDeadline, {}, {});
-    compensate("the saga's deadline has passed");
-    return;
+    pass_deadline();
+    if (!goes_forward()) {
+      return;
+    }
   }
+  saga().status = std::ranges::any_of(saga().steps, has_status(StepStatus::kFailed)) ? SagaStatus::kStuck : SagaStatus::kRunning;
   for (std::size_t i = 0; i < saga().steps.size(); ++i) {
     const auto is_done = [&](const std::string& before) { return step(*definition_.index_of(before)).status == StepStatus::kSucceeded; };
     if (step(i).status == StepStatus::kPending && std::ranges::all_of(definition_.steps[i].after, is_done)) {
@@ -31,11 +40,25 @@ void Deciding::advance() {
   }
 }
 
+void Deciding::pass_deadline() {
+  const bool goes_back = can_go_back();
+  if (!saga().deadline_passed) {
+    saga().deadline_passed = true;
+    note(history::kDeadline, {}, goes_back ? "" : "there is no way back from the pivot: it goes on");
+  }
+  if (goes_back) {
+    compensate("the saga's deadline has passed");
+  }
+}
+
 void Deciding::dispatch(std::size_t index) {
   auto& state = step(index);
   state.status = StepStatus::kDispatched;
   ++state.attempt;
-  state.next_at = std::min(now_ + definition_.steps[index].timeout, saga().deadline);
+  state.next_at = now_ + definition_.steps[index].timeout;
+  if (can_go_back()) {
+    state.next_at = std::min(*state.next_at, saga().deadline);
+  }
   if (!state.started_at) {
     state.started_at = now_;
   }
@@ -50,16 +73,17 @@ void Deciding::on_do_reply(std::size_t index, const Reply& reply) {
   }
   const bool answers_this_attempt = state.status == StepStatus::kDispatched && reply.attempt == state.attempt;
   switch (reply.outcome) {
-    case Outcome::kSuccess:
-      settle(index, StepStatus::kSucceeded, reply);
-      note(history::kSucceeded, state.name, {});
-      advance();
-      return;
+    case Outcome::kSuccess: succeed(index, as_json(reply.output), {}); return;
     case Outcome::kFailed:
     case Outcome::kRefused:
-      settle(index, StepStatus::kFailed, reply);
+      state.status = StepStatus::kFailed;
+      state.next_at.reset();
+      state.ended_at = now_;
+      state.error = cut(reply.reason);
       note(history::kFailed, state.name, state.error);
-      compensate(std::format("step {} failed", state.name));
+      if (!can_go_back()) {
+        note(history::kStuck, state.name, "it failed past the pivot; an operator must retry, complete or abandon");
+      }
       return;
     case Outcome::kRetry:
       if (answers_this_attempt) {
@@ -70,55 +94,39 @@ void Deciding::on_do_reply(std::size_t index, const Reply& reply) {
       return;
     case Outcome::kInProgress:
       if (answers_this_attempt) {
-        state.next_at = std::min(now_ + definition_.steps[index].timeout, saga().deadline);
+        state.next_at = now_ + definition_.steps[index].timeout;
+        if (can_go_back()) {
+          state.next_at = std::min(*state.next_at, saga().deadline);
+        }
         note(history::kInProgress, state.name, {});
       }
       return;
   }
 }
 
-void Deciding::settle(std::size_t index, StepStatus status, const Reply& reply) {
+void Deciding::succeed(std::size_t index, std::string output, std::string detail) {
   auto& state = step(index);
-  state.status = status;
+  state.status = StepStatus::kSucceeded;
   state.next_at.reset();
   state.ended_at = now_;
-  state.error = status == StepStatus::kSucceeded ? std::string() : cut(reply.reason);
-  if (status == StepStatus::kSucceeded) {
-    state.output = as_json(reply.output);
-    if (state.completion_sequence == 0) {
-      state.completion_sequence = ++saga().completions;
-    }
-  }
+  state.error.clear();
+  state.output = std::move(output);
+  state.completion_sequence = ++saga().completions;
+  note(history::kSucceeded, state.name, std::move(detail));
 }
 
-/// No definite answer to this attempt. The step stays UNKNOWN, since an earlier send may yet have an effect.
+/// No definite answer to this attempt. The step stays UNKNOWN, since an earlier send may yet have an effect. Where there is a way
+/// back the attempts are limited; a step without its next send is given up.
 void Deciding::try_later(std::size_t index, milliseconds at_least) {
   auto& state = step(index);
   const auto& policy = definition_.steps[index].retry;
   state.status = StepStatus::kUnknown;
   state.next_at.reset();
-  if (state.attempt >= policy.attempts) {
+  if (state.attempt >= policy.attempts && can_go_back()) {
     note(history::kUnknown, state.name, std::format("no definite answer to {} attempt(s)", state.attempt));
-    compensate(std::format("step {} gave no definite answer", state.name));
     return;
   }
   state.next_at = now_ + std::max(backoff(policy, saga().id, state.name, state.attempt), std::clamp(at_least, milliseconds(0), kMaxRetryAfter));
-}
-
-/// The answer to a do that comes when the saga is already going back, before the step's turn to be undone: what it says
-/// decides whether there is anything to undo. During and after the undo it says nothing that the undo does not cover.
-void Deciding::on_late_do_reply(std::size_t index, const Reply& reply) {
-  auto& state = step(index);
-  if (state.status != StepStatus::kUnknown) {
-    return;
-  }
-  if (reply.outcome == Outcome::kSuccess) {
-    settle(index, StepStatus::kSucceeded, reply);
-    note(history::kSucceeded, state.name, "late; will be undone");
-  } else if (reply.outcome == Outcome::kFailed || reply.outcome == Outcome::kRefused) {
-    settle(index, StepStatus::kFailed, reply);
-    note(history::kFailed, state.name, state.error);
-  }
 }
 
 std::string cut(std::string text) {

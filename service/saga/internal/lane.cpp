@@ -182,7 +182,7 @@ void Lane::take_timers(Round& round) {
     // A command that was never handed over has not timed out: the participant did not see it. The saga's deadline still counts.
     if (unsent_.contains(due->first)) {
       const auto saga = parts_.journal.load(due->first);
-      if (saga && *saga != nullptr && ((*saga)->status == SagaStatus::kCompensating || (*saga)->deadline > now)) {
+      if (saga && *saga != nullptr && ((*saga)->status != SagaStatus::kRunning || (*saga)->deadline_passed || (*saga)->deadline > now)) {
         index_.arm(due->first, now + milliseconds(100));
         continue;
       }
@@ -320,6 +320,7 @@ void Lane::publish_stats() {
   stats_.partitions_restored = static_cast<std::uint32_t>(index_.restored_count());
   stats_.running = index_.count(SagaStatus::kRunning);
   stats_.compensating = index_.count(SagaStatus::kCompensating);
+  stats_.paused = index_.count(SagaStatus::kPaused);
   stats_.stuck = index_.count(SagaStatus::kStuck);
   const auto oldest = index_.oldest();
   stats_.oldest_ms = oldest ? oldest->time_since_epoch().count() : 0;

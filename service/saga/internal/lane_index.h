@@ -66,7 +66,7 @@ class LaneIndex final {
   Sagas sagas_;
   std::set<std::pair<WallTime, std::string>> timers_;
   std::set<std::pair<WallTime, std::string>> ages_;
-  std::array<std::uint64_t, 6> counts_{};
+  std::array<std::uint64_t, kSagaStatusCount> counts_{};
 };
 
 }  // namespace outrigger::saga

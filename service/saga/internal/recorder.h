@@ -19,6 +19,7 @@ struct LaneStats {
   std::atomic<std::uint64_t> running = 0;
   std::atomic<std::uint64_t> compensating = 0;
   std::atomic<std::uint64_t> stuck = 0;
+  std::atomic<std::uint64_t> paused = 0;
   std::atomic<std::int64_t> oldest_ms = 0;  ///< creation of the oldest unfinished saga; 0: none
 };
 

@@ -156,7 +156,9 @@ void Round::take(ActionInput input) {
     input.callback(std::unexpected(decision.error()));
     return;
   }
-  adopt(*definition, std::move(*decision));
+  if (decision->changed) {
+    adopt(*definition, std::move(*decision));
+  }
   action_answers_.emplace_back(std::move(input.callback), std::move(input.saga_id));
 }
 

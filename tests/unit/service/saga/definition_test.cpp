@@ -128,14 +128,24 @@ TEST(Definition, NamesEveryProblemAtOnce) {
 
 TEST(Definition, UnknownStepsInAfterAreNamed) {
   EXPECT_THAT(problem("    - {name: reserve, topic: t, command: A}\n    - {name: b, after: [resreve], topic: t, command: B}\n"),
-              HasSubstr("did you mean 'reserve'?"));
+              HasSubstr("order.yaml:8:25: step 'b': 'after' names the unknown step 'resreve'; did you mean 'reserve'?"));
 }
 
-TEST(Definition, ParallelStepsAreRefusedWithTheWayToPutThemInSequence) {
-  EXPECT_THAT(problem("    - {name: a, topic: t, command: A}\n    - {name: b, topic: t, command: B}\n"), HasSubstr("add after: [a] to 'b'"));
-  EXPECT_THAT(problem("    - {name: a, topic: t, command: A}\n    - {name: b, after: [a], topic: t, command: B}\n    - {name: c, after: [a], topic: "
-                      "t, command: C}\n"),
-              HasSubstr("could run at the same time"));
+TEST(Definition, StepsThatDoNotWaitForEachOtherKeepTheOrderOfTheFile) {
+  const auto definition = parse_definition(with_steps(R"(    - {name: join, after: [right, left], topic: t, command: D}
+    - {name: first, topic: t, command: A}
+    - {name: left, after: [first], topic: t, command: B}
+    - {name: right, after: [first], topic: t, command: C}
+)"),
+                                           "order.yaml");
+  ASSERT_TRUE(definition.has_value()) << definition.error().to_string();
+  std::vector<std::string> names;
+  for (const auto& step : definition->steps) {
+    names.push_back(step.name);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"first", "left", "right", "join"}));
+  EXPECT_EQ(definition->steps[3].after, (std::vector<std::string>{"left", "right"}));
+  EXPECT_EQ(parse_definition(definition->body, "body")->hash, definition->hash);
 }
 
 TEST(Definition, CyclesAreRefused) {
@@ -144,7 +154,35 @@ TEST(Definition, CyclesAreRefused) {
   EXPECT_THAT(problem("    - {name: a, after: [a], topic: t, command: A}\n"), HasSubstr("comes after itself"));
 }
 
-TEST(Definition, PivotsAreRefused) { EXPECT_THAT(problem("    - {name: a, topic: t, command: A, pivot: true}\n"), HasSubstr("not supported")); }
+TEST(Definition, APivotIsPartOfTheHashAndReadsBack) {
+  const auto plain = parse_definition(with_steps("    - {name: a, topic: t, command: A}\n"), "x").value();
+  const auto with_pivot = parse_definition(with_steps("    - {name: a, topic: t, command: A, pivot: true}\n"), "x").value();
+  EXPECT_EQ(plain.pivot(), std::nullopt);
+  EXPECT_EQ(with_pivot.pivot(), 0U);
+  EXPECT_NE(plain.hash, with_pivot.hash);
+  EXPECT_EQ(parse_definition(with_pivot.body, "body")->hash, with_pivot.hash);
+}
+
+TEST(Definition, ASecondPivotIsRefused) {
+  EXPECT_THAT(problem("    - {name: a, topic: t, command: A, pivot: true}\n    - {name: b, after: [a], topic: t, command: B, pivot: true}\n"),
+              HasSubstr("order.yaml:8:51: pivot: 'a' is the pivot already"));
+}
+
+TEST(Definition, AStepBesideThePivotIsRefusedWithTheWayToPutItOnOneSide) {
+  EXPECT_THAT(problem("    - {name: a, topic: t, command: A, pivot: true}\n    - {name: b, topic: t, command: B}\n"),
+              HasSubstr("order.yaml:8:7: step 'b' could run at the same time as the pivot 'a'"));
+}
+
+TEST(Definition, AStepAfterThePivotHasNoCompensation) {
+  EXPECT_THAT(problem("    - {name: a, topic: t, command: A, compensate: {command: X}, pivot: true}\n    - {name: b, after: [a], topic: t, command: "
+                      "B}\n    - {name: c, after: [b], topic: t, command: C, compensate: {command: Y}}\n"),
+              HasSubstr("order.yaml:9:51: compensate: step 'c' comes after the pivot 'a' and is never undone"));
+}
+
+TEST(Definition, AMisspelledPivotIsNamedWithItsPlaceAndASuggestion) {
+  EXPECT_THAT(problem("    - {name: a, topic: t, command: A, pivto: true}\n"),
+              HasSubstr("order.yaml:7:39: unknown key 'pivto' in step; did you mean 'pivot'?"));
+}
 
 TEST(Definition, BrokenYamlNamesItsPlace) {
   const auto definition = parse_definition("apiVersion: [", "broken.yaml");
@@ -192,6 +230,7 @@ TEST(DefinitionSchema, NamesTheKeysThatTheReaderKnows) {
   };
   auto body = read("topic: t");
   body["spec"]["steps"][0].merge_patch(read("url: \"http://host/\"")["spec"]["steps"][0]);
+  body["spec"]["steps"][0]["pivot"] = true;  // in the body only where it is so
   const auto& step = schema.at("$defs").at("step").at("properties");
   EXPECT_EQ(keys(step), keys(body["spec"]["steps"][0]));
   EXPECT_EQ(keys(schema.at("$defs").at("retry").at("properties")), keys(body["spec"]["steps"][0]["retry"]));

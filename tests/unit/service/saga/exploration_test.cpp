@@ -237,7 +237,9 @@ class Explorer final {
     }
     if (world.saga.status == SagaStatus::kStuck) {
       for (const auto operation : {Operation::kRetry, Operation::kSkip, Operation::kComplete, Operation::kAbandon}) {
-        if (!decide(definition_, world.saga, OperatorAction{.operation = operation, .actor = {}, .reason = {}}, world.saga.updated_at)) {
+        const auto stuck = std::ranges::find_if(world.saga.steps, [](const StepState& each) { return each.undo_waits && !each.next_at; });
+        const OperatorAction action{.operation = operation, .actor = {}, .reason = {}, .step = stuck->name};
+        if (!decide(definition_, world.saga, action, world.saga.updated_at)) {
           report(world, "stuck without an operator's exit");
         }
       }
@@ -319,7 +321,6 @@ TEST(ExplorationOfAFaultlessRun, NeverCompensatesUnlessAStepFails) {
   }
 }
 
-/// Files with such a graph are refused today; the core and the state carry them already, so that allowing them changes no format.
 TEST(ExplorationOfAGraph, ParallelStepsEndConsistentlyToo) {
   auto definition = small(3);
   definition.steps[1].after.clear();

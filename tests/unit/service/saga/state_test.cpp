@@ -59,7 +59,7 @@ TEST(StateCodec, RefusesDamageAndRecordsOfANewerRelease) {
   EXPECT_EQ(decode("\xff\xff").error().code, ErrorCode::kDataLoss);
   ::outrigger::saga::v1::SagaRecord record;
   ASSERT_TRUE(record.ParseFromString(encode(sample())));
-  record.set_format_version(2);
+  record.set_format_version(3);
   EXPECT_EQ(decode(record.SerializeAsString()).error().code, ErrorCode::kFailedPrecondition);
   record.set_format_version(1);
   record.clear_status();
