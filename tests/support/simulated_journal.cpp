@@ -42,6 +42,25 @@ std::map<std::string, std::string> SimulatedLog::states() const {
   return states_;
 }
 
+SimulatedLog::Records SimulatedLog::records() const {
+  const std::lock_guard lock(mutex_);
+  Records records{.positions = {}, .states = states_, .keys = keys_, .definitions = definitions_};
+  for (const auto& [number, partition] : by_partition_) {
+    records.positions[number] = partition.position;
+  }
+  return records;
+}
+
+void SimulatedLog::lose_what_came_after(const Records& records) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [number, position] : records.positions) {
+    by_partition_[number].position = position;
+  }
+  states_ = records.states;
+  keys_ = records.keys;
+  definitions_ = records.definitions;
+}
+
 class SimulatedJournal::Lane final : public journal::LaneJournal {
  public:
   explicit Lane(SimulatedJournal& journal) : journal_(journal) {}

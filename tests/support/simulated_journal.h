@@ -37,6 +37,16 @@ class SimulatedLog final {
   /// Bytes of every stored saga, by id.
   [[nodiscard]] std::map<std::string, std::string> states() const;
 
+  /// What is durable, and going back to it: for a writer that says "committed" too early and crashes.
+  struct Records {
+    std::map<std::uint32_t, std::int64_t> positions;
+    std::map<std::string, std::string> states;
+    std::map<std::pair<std::string, std::string>, std::string> keys;
+    std::map<std::pair<std::uint32_t, std::string>, std::string> definitions;
+  };
+  [[nodiscard]] Records records() const;
+  void lose_what_came_after(const Records& records);
+
  private:
   friend class SimulatedJournal;
   struct Partition {

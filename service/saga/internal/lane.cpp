@@ -117,7 +117,7 @@ bool Lane::restore() {
     unsent_.add(Unsent::kAnywhere, id);
   }
   if (failures_ > 0) {
-    Round probe({parts_.journal, definitions_, index_, parts_.recorder, parts_.make_ulid}, parts_.settings.clock());
+    Round probe({parts_.journal, definitions_, index_, parts_.recorder, parts_.make_ulid, parts_.decide}, parts_.settings.clock());
     for (const auto& each : *restored) {
       probe.take_probe(each.assignment.partition);
     }
@@ -150,7 +150,7 @@ void Lane::take_definitions(const journal::Restored& restored) {
 }
 
 bool Lane::commit_inputs() {
-  Round round({parts_.journal, definitions_, index_, parts_.recorder, parts_.make_ulid}, parts_.settings.clock());
+  Round round({parts_.journal, definitions_, index_, parts_.recorder, parts_.make_ulid, parts_.decide}, parts_.settings.clock());
   auto taken = mailbox_.take(parts_.settings.batch_limit);
   for (auto& record : taken.records) {
     round.take(std::move(record));

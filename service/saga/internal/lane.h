@@ -28,6 +28,7 @@ class Lane final {
     Recorder& recorder;
     std::function<std::string()> make_ulid;
     std::function<void(const SagaPointer&)> published;  ///< after each commit, for every changed saga
+    Decide decide = saga::decide;
   };
 
   Lane(Parts parts, std::unique_ptr<journal::LaneJournal> writer);

@@ -151,7 +151,7 @@ void Round::take(ActionInput input) {
     input.callback(outrigger::fail(ErrorCode::kFailedPrecondition, std::format("the definition of saga {} is not known here", input.saga_id)));
     return;
   }
-  auto decision = decide(*definition, **saga, input.action, now_);
+  auto decision = parts_.decide(*definition, **saga, input.action, now_);
   if (!decision) {
     input.callback(std::unexpected(decision.error()));
     return;
@@ -174,7 +174,7 @@ bool Round::decide_on(const std::string& saga_id, const Event& event, std::strin
                    {{"saga_id", saga_id}, {"error", saga ? "definition or state is missing" : saga.error().to_string()}});
     return false;
   }
-  auto decision = decide(*definition, **saga, event, now_);
+  auto decision = parts_.decide(*definition, **saga, event, now_);
   if (decision && decision->changed) {
     adopt(*definition, std::move(*decision));
   } else {

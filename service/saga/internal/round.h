@@ -30,6 +30,9 @@ class KnownDefinitions final {
   std::map<std::string, std::shared_ptr<const Definition>, std::less<>> stored_;
 };
 
+/// decide(); a test may put another in its place, to prove that it would notice.
+using Decide = Result<Decision> (*)(const Definition&, const SagaState&, const Event&, WallTime);
+
 /// One commit in the making: takes inputs, decides over committed states and its own, and gathers the batch.
 /// Nothing outside it changes before succeed().
 class Round final {
@@ -40,6 +43,7 @@ class Round final {
     LaneIndex& index;
     Recorder& recorder;
     const std::function<std::string()>& make_ulid;
+    Decide decide;
   };
 
   Round(const Parts& parts, WallTime now) : parts_(parts), now_(now) {}

@@ -8,6 +8,7 @@
 #   unit          unit tests of every module
 #   layers        dependency direction between modules, from the includes
 #   devtool       ./dev itself: refusals, exit status, nothing left behind
+#   simulator     the saga engine in a simulated world: 10,000 seeds, and four bugs that they must find
 #   e2e           the programs as processes: orders through sidecar and service, crash, faults, chaos, load
 #   crash         kills at random moments and at every crash point, power cuts: no effect is lost or done twice
 #   kafka-smoke   the same orders on one real Kafka broker

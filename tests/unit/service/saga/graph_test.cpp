@@ -382,5 +382,43 @@ TEST_F(GraphTest, APausedSagaCanBeAbandoned) {
   EXPECT_EQ(state_.status, SagaStatus::kAbandoned);
 }
 
+// danielgerlag/workflow-core#191
+TEST_F(GraphTest, AClockThatStepsBackDoesNotChangeTheOrderOfTheWayBack) {
+  start({"1:", "2:", "3:", "4: 1 2 3"});
+  answer("Do2");
+  now_ -= 1h;
+  answer("Do3");
+  now_ -= 1h;
+  answer("Do1");
+  sent();
+  answer("Do4", Outcome::kFailed);
+  EXPECT_THAT(sent(), ElementsAre("Undo1", "Undo3", "Undo2"));
+}
+
+// dapr/dapr#6454
+TEST_F(GraphTest, ASuccessThatComesAfterTheCancelIsUndone) {
+  start({"1:", "2: 1"});
+  sent();
+  ask(Operation::kCancel);
+  answer("Do1");
+  EXPECT_FALSE(changed_);
+  EXPECT_THAT(in_flight(), ElementsAre("Undo1"));
+}
+
+// dapr/dapr#8590
+TEST_F(GraphTest, EveryStatusThatIsNotAnEndHasAnOperatorsExit) {
+  const auto can_be_abandoned = [&] { return decide(definition_, state_, action(Operation::kAbandon, {}), now_).has_value(); };
+  start(kDiamond, {.undo_attempts = 1});
+  EXPECT_TRUE(can_be_abandoned()) << "RUNNING";
+  ask(Operation::kPause);
+  EXPECT_TRUE(can_be_abandoned()) << "PAUSED";
+  ask(Operation::kCancel);
+  ASSERT_EQ(state_.status, SagaStatus::kCompensating);
+  EXPECT_TRUE(can_be_abandoned()) << "COMPENSATING";
+  answer("Undo1", Outcome::kFailed);
+  ASSERT_EQ(state_.status, SagaStatus::kStuck);
+  EXPECT_TRUE(can_be_abandoned()) << "STUCK";
+}
+
 }  // namespace
 }  // namespace outrigger::saga
