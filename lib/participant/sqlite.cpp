@@ -85,9 +85,10 @@ std::string Statement::text(int column) const {
 
 void Database::Close::operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
 
-Result<Database> Database::open(const std::filesystem::path& file) {
+Result<Database> Database::open(const std::filesystem::path& file, const DatabaseSettings& settings) {
   sqlite3* connection = nullptr;
-  const int result = sqlite3_open_v2(file.c_str(), &connection, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int result = sqlite3_open_v2(file.c_str(), &connection, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                                     settings.vfs.empty() ? nullptr : settings.vfs.c_str());
   Database database(connection);
   if (result != SQLITE_OK) {
     const auto problem = failure(connection, result);
@@ -95,7 +96,9 @@ Result<Database> Database::open(const std::filesystem::path& file) {
   }
   sqlite3_busy_timeout(connection, kBusyMilliseconds);
   sqlite3_extended_result_codes(connection, 1);
-  if (const auto set = database.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"); !set) {
+  if (const auto set = database.execute(
+          std::format("PRAGMA journal_mode=WAL; PRAGMA synchronous={}; PRAGMA foreign_keys=ON;", settings.synchronous ? "FULL" : "OFF"));
+      !set) {
     return std::unexpected(set.error());
   }
   return database;

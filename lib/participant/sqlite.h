@@ -38,6 +38,12 @@ class Statement final {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
+/// What a test of power loss changes; the defaults are the promise.
+struct DatabaseSettings {
+  std::string vfs{};        ///< of SQLite's registered ones; empty: its default
+  bool synchronous = true;  ///< false: what is committed may be lost with the power
+};
+
 /// A participant's own SQLite database: write-ahead log, synchronous=FULL, foreign keys on. One thread at a time; other
 /// processes may read. What is committed survives a crash of the process and of the machine.
 ///
@@ -46,7 +52,7 @@ class Statement final {
 class Database final {
  public:
   /// Opens or creates the file; its folder must exist.
-  [[nodiscard]] static Result<Database> open(const std::filesystem::path& file);
+  [[nodiscard]] static Result<Database> open(const std::filesystem::path& file, const DatabaseSettings& settings = {});
 
   /// One or more statements without results.
   [[nodiscard]] Result<void> execute(const std::string& sql);

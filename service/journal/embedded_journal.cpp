@@ -106,7 +106,8 @@ class EmbeddedJournal final : public Journal {
 }  // namespace
 
 Result<std::unique_ptr<Journal>> open_embedded_journal(const EmbeddedSettings& settings) {
-  auto store = RecordStore::open({.folder = settings.folder, .partitions = settings.partitions, .synchronous = true});
+  auto store =
+      RecordStore::open({.folder = settings.folder, .partitions = settings.partitions, .synchronous = settings.synchronous, .env = settings.env});
   if (!store) {
     return std::unexpected(store.error());
   }

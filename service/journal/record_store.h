@@ -14,6 +14,10 @@
 #include "service/journal/batch.h"
 #include "service/journal/journal.h"
 
+namespace rocksdb {
+class Env;
+}
+
 namespace outrigger::journal {
 
 /// The records of a journal's partitions with their indexes, in RocksDB: the whole of EmbeddedJournal's storage, and a local
@@ -26,6 +30,7 @@ class RecordStore final {
     std::filesystem::path folder;   ///< made when absent
     std::uint32_t partitions = 64;  ///< fixed when the store is made, checked on open
     bool synchronous = true;        ///< fsync of every apply(); a cache may do without
+    rocksdb::Env* env = nullptr;    ///< null: the real disk; outlives the store
   };
 
   /// Errors: kFailedPrecondition (another process has it open, another partition count, a newer format), kDataLoss (damaged: what

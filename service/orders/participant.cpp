@@ -162,7 +162,7 @@ Result<std::unique_ptr<Participant>> Participant::open(ParticipantKind kind, con
     return fail(ErrorCode::kUnavailable, std::format("cannot make the folder: {}", problem.message()), settings.folder.string());
   }
   const auto file = settings.folder / std::format("{}.sqlite", name(kind));
-  auto database = Database::open(file);
+  auto database = Database::open(file, settings.database);
   if (!database) {
     return std::unexpected(database.error());
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/participant/message.h"
+#include "lib/participant/sqlite.h"
 #include "lib/runtime/clock.h"
 #include "lib/runtime/error.h"
 #include "lib/telemetry/metrics.h"
@@ -34,6 +35,7 @@ struct ParticipantSettings {
   std::filesystem::path folder;                            ///< of the databases; made when absent
   std::chrono::milliseconds retention{30LL * 86'400'000};  ///< of stored replies; must exceed the longest life of a saga
   Misbehaviour misbehaviour;
+  participant::DatabaseSettings database{};
   WallClock clock = wall_now;
 };
 

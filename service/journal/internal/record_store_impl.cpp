@@ -16,8 +16,11 @@ namespace {
 
 rocksdb::Slice slice(std::string_view text) { return {text.data(), text.size()}; }
 
-rocksdb::Options make_options() {
+rocksdb::Options make_options(rocksdb::Env* env) {
   rocksdb::Options options;
+  if (env != nullptr) {
+    options.env = env;
+  }
   options.create_if_missing = true;
   options.paranoid_checks = true;
   // A record torn at the very end was never acknowledged. Anything damaged before the end was, so opening fails then.
@@ -130,7 +133,7 @@ Result<void> RecordStore::Impl::open() {
     return damaged("its write-ahead log NUMBER.log is missing");
   }
   rocksdb::DB* db = nullptr;
-  const auto status = rocksdb::DB::Open(make_options(), settings_.folder.string(), &db);
+  const auto status = rocksdb::DB::Open(make_options(settings_.env), settings_.folder.string(), &db);
   if (!status.ok()) {
     return store_error(status, settings_.folder);
   }
