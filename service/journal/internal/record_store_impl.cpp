@@ -9,6 +9,7 @@
 #include <rocksdb/options.h>
 #include <rocksdb/table.h>
 
+#include "service/journal/internal/log_check.h"
 #include "service/journal/internal/store_keys.h"
 
 namespace outrigger::journal {
@@ -131,6 +132,10 @@ Result<void> RecordStore::Impl::open() {
   }
   if (has_lost_its_log(settings_.folder)) {
     return damaged("its write-ahead log NUMBER.log is missing");
+  }
+  if (const auto damage = find_log_damage(settings_.folder)) {
+    return damaged(std::format("{}: the record at byte {} cannot be read, and acknowledged ones follow it at byte {}",
+                               damage->file.filename().string(), damage->offset, damage->readable_from));
   }
   rocksdb::DB* db = nullptr;
   const auto status = rocksdb::DB::Open(make_options(settings_.env), settings_.folder.string(), &db);

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "service/journal/internal/log_check.h"
 #include "service/journal/record_store.h"
 #include "tests/support/temporary_folder.h"
 
@@ -46,6 +47,12 @@ std::filesystem::path newest_log(const std::filesystem::path& folder) {
     }
   }
   return newest;
+}
+
+/// Where the second record of a log begins: behind the first one's header of seven bytes and its length.
+std::uint64_t find_second_record(const std::string& log) {
+  const auto byte = [&](std::size_t at) { return std::uint64_t{static_cast<unsigned char>(log.at(at))}; };
+  return 7 + byte(4) + (byte(5) << 8U);
 }
 
 /// Fills a store in a process that then dies without closing it.
@@ -97,6 +104,61 @@ TEST(RecordStore, RefusesALogThatIsDamagedBeforeItsEnd) {
   ASSERT_FALSE(store.has_value());
   EXPECT_EQ(store.error().code, ErrorCode::kDataLoss);
   EXPECT_THAT(store.error().to_string(), HasSubstr("restore it from a backup"));
+}
+
+/// Writes `bytes` into a file in place.
+void overwrite(const std::filesystem::path& path, std::uint64_t offset, std::string_view bytes) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(static_cast<std::streamoff>(offset));
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(RecordStore, ReportsEveryFlippedByteOfALogButThoseOfItsLastRecord) {
+  const TemporaryFolder folder;
+  fill_and_die(folder.path(), 8);
+  const auto log = newest_log(folder.path());
+  const auto whole = contents(log);
+  // The last record begins where the log without its last batch would end: at most an eighth of it.
+  const auto last_begins = whole.size() - whole.size() / 8;
+  ASSERT_FALSE(find_log_damage(folder.path()).has_value());
+  for (std::size_t offset = 0; offset < last_begins - 100; ++offset) {
+    overwrite(log, offset, std::string(1, static_cast<char>(~static_cast<unsigned char>(whole[offset]))));
+    const auto damage = find_log_damage(folder.path());
+    ASSERT_TRUE(damage.has_value()) << "the flipped byte " << offset;
+    EXPECT_EQ(damage->file, log);
+    EXPECT_LE(damage->offset, offset);
+    overwrite(log, offset, whole.substr(offset, 1));
+  }
+}
+
+TEST(RecordStore, ATornLogIsNoDamageWhereverItIsTorn) {
+  const TemporaryFolder folder;
+  fill_and_die(folder.path(), 8);
+  const auto log = newest_log(folder.path());
+  for (auto size = std::filesystem::file_size(log); size > 0; --size) {
+    std::filesystem::resize_file(log, size);
+    ASSERT_FALSE(find_log_damage(folder.path()).has_value()) << "torn at " << size;
+  }
+}
+
+TEST(RecordStore, RefusesALogWhereARecordsLengthIsWrongOrAllIsZero) {
+  // RocksDB itself takes both for the end of the log, and would open without the acknowledged records behind them.
+  for (const auto& damage : {std::string("\xff\xff"), std::string(64, '\0')}) {
+    const TemporaryFolder folder;
+    fill_and_die(folder.path(), 20);
+    const auto log = newest_log(folder.path());
+    overwrite(log, find_second_record(contents(log)) + (damage.size() == 2 ? 4 : 0), damage);
+    const auto store = RecordStore::open({.folder = folder.path(), .partitions = 4});
+    ASSERT_FALSE(store.has_value());
+    EXPECT_EQ(store.error().code, ErrorCode::kDataLoss);
+    EXPECT_THAT(store.error().to_string(), HasSubstr(log.filename().string()));
+    EXPECT_THAT(store.error().to_string(), HasSubstr("restore it from a backup"));
+  }
 }
 
 TEST(RecordStore, RefusesWhenALogIsMissing) {
