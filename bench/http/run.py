@@ -59,7 +59,7 @@ def main():
         samples = {name: [] for name in SERVERS}
         for _ in range(options.rounds):
             for name, binary in SERVERS.items():
-                samples[name].append(measure(os.path.join(options.binaries, binary), connections, options.seconds))
+                samples[name].append(measure(os.path.join(options.binaries, "bench", binary), connections, options.seconds))
         medians = {name: {key: statistics.median(run[key] for run in runs) for key in runs[0]} for name, runs in samples.items()}
         for name, row in medians.items():
             print(f"{connections:>11}  {name:<12} {row['cpu_us']:>14.1f} {row['per_second']:>11.0f} {row['p99_ms']:>8.2f} {row['rss_mib']:>8.1f}")

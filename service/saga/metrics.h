@@ -24,6 +24,9 @@ inline constexpr MetricInfo kStepDuration{"outrigger_saga_step_duration_seconds"
                                           "From the first send of a step's command to its outcome, by definition, step and outcome."};
 inline constexpr MetricInfo kStepRetries{"outrigger_saga_step_retries_total", "Commands sent again, by definition, step and direction."};
 inline constexpr MetricInfo kStepUnknown{"outrigger_saga_step_unknown_total", "Steps given up without a definite answer, by definition and step."};
+inline constexpr MetricInfo kQueueWait{"outrigger_saga_queue_wait_seconds",
+                                       "How long the first input of a commit had waited for its lane, which commits meanwhile."};
+inline constexpr MetricInfo kDecideDuration{"outrigger_saga_decide_duration_seconds", "Time to load and decide the inputs of one commit."};
 inline constexpr MetricInfo kCommitDuration{"outrigger_journal_commit_duration_seconds", "Time of one commit to the journal."};
 inline constexpr MetricInfo kCommitInputs{"outrigger_journal_commit_inputs", "Inputs in one commit."};
 inline constexpr MetricInfo kCommitFailures{"outrigger_journal_commit_failures_total",

@@ -151,6 +151,7 @@ void Lane::take_definitions(const journal::Restored& restored) {
 
 bool Lane::commit_inputs() {
   Round round({parts_.journal, definitions_, index_, parts_.recorder, parts_.make_ulid, parts_.decide}, parts_.settings.clock());
+  const auto began = std::chrono::steady_clock::now();
   auto taken = mailbox_.take(parts_.settings.batch_limit);
   for (auto& record : taken.records) {
     round.take(std::move(record));
@@ -164,6 +165,9 @@ bool Lane::commit_inputs() {
   take_timers(round);
   take_expired(round);
   const bool worked = round.inputs() > 0;
+  if (worked) {
+    parts_.recorder.decided(began - taken.waiting_since.value_or(began), std::chrono::steady_clock::now() - began);
+  }
   if (!round.needs_commit()) {
     round.succeed();
     return worked;

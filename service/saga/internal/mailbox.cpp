@@ -1,6 +1,8 @@
 #include "service/saga/internal/mailbox.h"
 
 #include <algorithm>
+#include <chrono>
+#include <utility>
 
 namespace outrigger::saga {
 namespace {
@@ -21,7 +23,7 @@ bool Mailbox::put(Request& request) {
     return false;
   }
   requests_.push_back(std::move(request));
-  something_.notify_one();
+  arrived();
   return true;
 }
 
@@ -31,7 +33,7 @@ bool Mailbox::put(participant::Reply& reply) {
     return false;
   }
   replies_.push_back(std::move(reply));
-  something_.notify_one();
+  arrived();
   return true;
 }
 
@@ -41,8 +43,15 @@ bool Mailbox::put(journal::InboxRecord& record) {
     return false;
   }
   records_.push_back(std::move(record));
-  something_.notify_one();
+  arrived();
   return true;
+}
+
+void Mailbox::arrived() {
+  if (!waiting_since_) {
+    waiting_since_ = std::chrono::steady_clock::now();
+  }
+  something_.notify_one();
 }
 
 void Mailbox::put(Control control) {
@@ -59,6 +68,10 @@ Mailbox::Taken Mailbox::take(std::size_t limit) {
   move_front(requests_, requests, taken.requests);
   move_front(records_, limit - requests, taken.records);
   move_front(replies_, limit - requests - taken.records.size(), taken.replies);
+  taken.waiting_since = std::exchange(waiting_since_, std::nullopt);
+  if (!requests_.empty() || !replies_.empty() || !records_.empty()) {
+    waiting_since_ = taken.waiting_since;
+  }
   return taken;
 }
 

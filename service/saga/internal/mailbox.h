@@ -6,6 +6,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -53,6 +54,7 @@ class Mailbox final {
     std::vector<Request> requests;
     std::vector<participant::Reply> replies;
     std::vector<journal::InboxRecord> records;
+    std::optional<MonotonicTime> waiting_since;  ///< of the longest-waiting of them
   };
   /// At most `limit` inputs; a burst of one kind leaves half of the room to the others.
   [[nodiscard]] Taken take(std::size_t limit);
@@ -66,6 +68,8 @@ class Mailbox final {
   [[nodiscard]] bool is_empty() const;
 
  private:
+  void arrived();
+
   const std::size_t request_capacity_;
   const std::size_t reply_capacity_;
   mutable std::mutex mutex_;
@@ -76,6 +80,7 @@ class Mailbox final {
   std::deque<participant::Reply> replies_;
   std::deque<journal::InboxRecord> records_;
   std::vector<Control> controls_;
+  std::optional<MonotonicTime> waiting_since_;  ///< the first input since take() left none
 };
 
 }  // namespace outrigger::saga

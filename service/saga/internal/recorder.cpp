@@ -9,6 +9,8 @@ namespace outrigger::saga {
 
 Recorder::Recorder(telemetry::Registry& registry)
     : registry_(registry),
+      queue_wait_(registry.histogram(metrics::kQueueWait)),
+      decide_duration_(registry.histogram(metrics::kDecideDuration)),
       commit_duration_(registry.histogram(metrics::kCommitDuration)),
       commit_inputs_(registry.histogram(metrics::kCommitInputs, metrics::kCommitInputBuckets)),
       restore_duration_(registry.histogram(metrics::kRestoreDuration)),
@@ -45,6 +47,11 @@ const SagaState* find(const journal::Batch& batch, std::string_view saga_id) {
 }
 
 }  // namespace
+
+void Recorder::decided(MonotonicTime::duration waited, MonotonicTime::duration took) {
+  queue_wait_.observe(waited);
+  decide_duration_.observe(took);
+}
 
 void Recorder::committed(const journal::Batch& batch, std::size_t inputs, MonotonicTime::duration took) {
   commit_duration_.observe(took);

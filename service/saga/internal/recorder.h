@@ -32,6 +32,8 @@ class Recorder final {
   /// hides that event from increase().
   void expect(std::string_view definition);
 
+  /// A round's inputs: how long the first of them had waited, and how long loading and deciding took.
+  void decided(MonotonicTime::duration waited, MonotonicTime::duration took);
   /// A committed batch: every count of sagas and steps follows from its history and final states.
   void committed(const journal::Batch& batch, std::size_t inputs, MonotonicTime::duration took);
   void commit_failed(ErrorCode code);
@@ -47,6 +49,8 @@ class Recorder final {
   void step_ended(const SagaState& saga, const HistoryEvent& event, std::string_view outcome);
 
   telemetry::Registry& registry_;
+  telemetry::Histogram& queue_wait_;
+  telemetry::Histogram& decide_duration_;
   telemetry::Histogram& commit_duration_;
   telemetry::Histogram& commit_inputs_;
   telemetry::Histogram& restore_duration_;

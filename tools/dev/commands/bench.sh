@@ -4,6 +4,7 @@
 # usage: ./dev bench NAME [ARGS...]
 #
 #   http     CPU and latency a request of the HTTP engine beside stock cpp-httplib, on keep-alive connections
+#   saga     three-step orders a second, latency of accept and completion, memory, time to be ready after SIGKILL
 #
 # Builds the release preset, alternates the candidates, and reports ratios of medians: absolute figures of a shared machine
 # mean little. Traffic goes to 127.0.0.1 only and is bounded in time.
@@ -15,5 +16,5 @@ dev_bench() {
   shift
   . "$dev_tools/commands/build.sh"
   in_root "build bench" bash tools/dev/build_inside.sh release "$(build_jobs)" "bench_$name"
-  in_root "build bench" python3 "bench/$name/run.py" --binaries build/release/bench "$@"
+  in_root "build bench" python3 "bench/$name/run.py" --binaries build/release "$@"
 }
