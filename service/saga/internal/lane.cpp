@@ -266,8 +266,10 @@ void Lane::commit_failed(Round& round, const Error& error) {
 }
 
 void Lane::offer(const participant::Command& command) {
+  crash_point(CrashPoint::kDispatchBefore);
   // What waits for the same participant comes first.
   if (!unsent_.waits_for(command.destination) && parts_.transport->offer(command)) {
+    crash_point(CrashPoint::kDispatchAfter);
     return;
   }
   parts_.recorder.transport_full();
