@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
       .url = *url,
       .headers = {{"Idempotency-Key", "{{run}}-{{sequence}}"}, {"Content-Type", "application/json"}},
       .body =
-          R"({"order_id":"{{run}}-{{sequence}}","customer_id":"C-1","country":"DE","lines":[{"sku":"PADDLE","quantity":1,"unit_price_cents":100}]})",
+          R"({"order_id":"{{run}}-{{sequence}}","customer_id":"C-{{sequence}}","country":"DE","lines":[{"sku":"PADDLE","quantity":1,"unit_price_cents":100}]})",
       .timeout = std::chrono::seconds(10)};
   load::LoadSettings settings;
   settings.rate = *rate;

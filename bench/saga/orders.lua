@@ -11,5 +11,5 @@ function request()
   sent = sent + 1
   local key = run .. "-" .. id .. "-" .. sent
   return wrk.format("POST", "/v1/orders?wait=30s", {["Idempotency-Key"] = key, ["Content-Type"] = "application/json"},
-    '{"order_id":"' .. key .. '","customer_id":"C-1","country":"DE","lines":[{"sku":"PADDLE","quantity":1,"unit_price_cents":100}]}')
+    '{"order_id":"' .. key .. '","customer_id":"C-' .. sent % 1000 .. '","country":"DE","lines":[{"sku":"PADDLE","quantity":1,"unit_price_cents":100}]}')
 end
