@@ -125,7 +125,7 @@ class Orders(StackTest):
 
         refused = operate("complete")
         self.assertEqual((refused.returncode, refused.stdout), (1, ""), refused.stderr)
-        self.assertIn("no undo is stuck", refused.stderr)
+        self.assertIn("no step is stuck", refused.stderr)
         ended = operate("abandon")
         self.assertEqual(ended.returncode, 0, ended.stderr)
         audit = [event["detail"] for event in json.loads(ended.stdout)["history"] if event["event"] == "OPERATOR_ACTION"]

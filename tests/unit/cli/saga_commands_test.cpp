@@ -62,7 +62,7 @@ class SagaCommandsTest : public testing::Test {
     });
     server_.Post("/v1/sagas/S1:skip", [](const httplib::Request&, httplib::Response& response) {
       response.status = 409;
-      response.set_content(R"({"title":"Not possible in this state","status":409,"detail":"no undo is stuck"})", "application/problem+json");
+      response.set_content(R"({"title":"Not possible in this state","status":409,"detail":"no step is stuck"})", "application/problem+json");
     });
     server_.set_error_handler([](const httplib::Request&, httplib::Response& response) {
       if (!response.body.empty()) {
@@ -195,7 +195,7 @@ TEST_F(SagaCommandsTest, AnActionWithoutAReasonIsWrongUsage) {
 
 TEST_F(SagaCommandsTest, AnActionThatTheStateRefusesFailsAndSaysWhy) {
   EXPECT_EQ(run({"skip", "S1", "--reason", "r"}), 1);
-  EXPECT_TRUE(error_.str().contains("no undo is stuck")) << error_.str();
+  EXPECT_TRUE(error_.str().contains("no step is stuck")) << error_.str();
   EXPECT_EQ(out_.str(), "");
 }
 
