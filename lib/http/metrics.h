@@ -1,5 +1,8 @@
 #pragma once
 
+#include <array>
+#include <string_view>
+
 #include "lib/telemetry/metrics.h"
 
 /// The metrics of lib/http. Labels: `listener` is ServerSettings::name, `route` the pattern ("*" unmatched, "none" no route, "invalid"
@@ -19,6 +22,10 @@ inline constexpr telemetry::MetricInfo kStreamsCut{"outrigger_http_streams_cut_t
                                                    "Streamed answers that the handler gave up before their end; the connection was cut."};
 inline constexpr telemetry::MetricInfo kLimitReached{"outrigger_http_limit_reached_total",
                                                      "How often a limit of the listener was reached, by limit."};
+/// Values of the label `limit`; each has a series from the start, so that a rate over the first one is seen.
+inline constexpr std::array<std::string_view, 14> kLimits{
+    "connections", "file_descriptors", "event_registration", "target_bytes", "head_bytes",     "header_fields", "head_deadline",
+    "body_bytes",  "chunk_framing",    "body_idle",          "body_rate",    "write_deadline", "idle",          "stream_buffer"};
 inline constexpr telemetry::MetricInfo kHandlerErrors{"outrigger_http_handler_errors_total",
                                                       "Handlers that threw, or whose answer could not be sent; the client got 500."};
 

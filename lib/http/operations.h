@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lib/http/router.h"
+#include "lib/http/server.h"
 #include "lib/runtime/error.h"
 #include "lib/telemetry/metrics.h"
 
@@ -29,9 +30,11 @@ struct HealthChecks {
 ///   GET /livez, /readyz   200 "ok", or 503 and the list; with `?verbose` always the list, one "[+]name ok" or
 ///                         "[-]name failed: why" a line, as Kubernetes' own components print it
 ///   GET /healthz          the same as /livez
+///   GET /requests         what `servers` are serving: {"requests":[{"listener","peer","method","route","stage","age_ms"}],"truncated"},
+///                         the oldest first, at most 1,000
 ///   GET /metrics          the registry as Prometheus text or OpenMetrics, whichever the Accept header asks for
 ///
-/// Give the router to a Server of its own, so that load on the main port cannot starve a probe. `registry` must outlive it.
-[[nodiscard]] Router make_operations_router(const telemetry::Registry& registry, HealthChecks checks);
+/// Give the router to a Server of its own, so that load on the main port cannot starve a probe. `registry` and `servers` must outlive it.
+[[nodiscard]] Router make_operations_router(const telemetry::Registry& registry, HealthChecks checks, std::vector<const Server*> servers = {});
 
 }  // namespace outrigger::http

@@ -34,6 +34,7 @@ class Router final {
   void defer(Method method, std::string_view pattern, DeferredHandler handler);
   /// Every method and path that no route matches: the proxy's way in.
   void defer_unmatched(DeferredHandler handler);
+  [[nodiscard]] bool serves_unmatched() const { return static_cast<bool>(unmatched_); }
 
   /// Every route as (method, pattern), to check a description of them against.
   [[nodiscard]] std::vector<std::pair<Method, std::string_view>> routes() const;

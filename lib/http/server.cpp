@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <mutex>
+
 #include "lib/http/internal/connection.h"
 #include "lib/http/internal/listener.h"
 #include "lib/http/internal/loop.h"
@@ -13,6 +15,7 @@ struct Server::State {
   State(ServerSettings settings, Router router, telemetry::Registry& registry) : shared(std::move(settings), std::move(router), registry) {}
 
   internal::ServerShared shared;
+  std::mutex mutex;  ///< for loops, when somebody else than the one who starts and drains looks at them
   std::vector<std::unique_ptr<internal::Loop>> loops;
   std::uint16_t port = 0;
   bool has_started = false;
@@ -36,6 +39,7 @@ Result<void> Server::start() {
   }
   state_->port = listeners->port;
   state_->shared.listeners = count;
+  const std::lock_guard lock(state_->mutex);
   for (unsigned i = 0; i < count; ++i) {
     state_->loops.push_back(std::make_unique<internal::Loop>(state_->shared, i, listeners->sockets[i]));
   }
@@ -63,11 +67,47 @@ std::size_t Server::drain(std::chrono::steady_clock::time_point deadline) {
   for (const auto& loop : state_->loops) {
     cut_off += loop->stop();
   }
+  const std::lock_guard lock(state_->mutex);
   state_->loops.clear();
   return cut_off;
 }
 
+std::string_view name(RequestInFlight::Stage stage) {
+  switch (stage) {
+    case RequestInFlight::Stage::kHead: return "head";
+    case RequestInFlight::Stage::kBody: return "body";
+    case RequestInFlight::Stage::kHandler: return "handler";
+    case RequestInFlight::Stage::kQueued: return "queued";
+    case RequestInFlight::Stage::kStreaming: return "streaming";
+    case RequestInFlight::Stage::kSending: return "sending";
+  }
+  return "head";
+}
+
+void Server::list_requests(std::size_t limit, std::function<void(std::vector<RequestInFlight>)> callback) const {
+  // Calls back when the last loop has answered, or has dropped the question because it stops.
+  struct Collector {
+    explicit Collector(std::function<void(std::vector<RequestInFlight>)> to) : callback(std::move(to)) {}
+    Collector(const Collector&) = delete;
+    Collector& operator=(const Collector&) = delete;
+    ~Collector() { callback(std::move(requests)); }
+
+    std::function<void(std::vector<RequestInFlight>)> callback;
+    std::mutex mutex;
+    std::vector<RequestInFlight> requests;
+  };
+  const auto collector = std::make_shared<Collector>(std::move(callback));
+  const std::lock_guard lock(state_->mutex);
+  for (const auto& loop : state_->loops) {
+    loop->list_requests(limit, [collector](std::vector<RequestInFlight> part) {
+      const std::lock_guard collecting(collector->mutex);
+      collector->requests.insert(collector->requests.end(), std::make_move_iterator(part.begin()), std::make_move_iterator(part.end()));
+    });
+  }
+}
+
 ServerStats Server::stats() const {
+  const std::lock_guard lock(state_->mutex);
   ServerStats stats{.connections = state_->shared.connections.load()};
   for (const auto& loop : state_->loops) {
     stats.requests += loop->requests.load(std::memory_order_relaxed);

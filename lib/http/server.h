@@ -2,8 +2,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "lib/http/router.h"
 #include "lib/runtime/error.h"
@@ -36,6 +39,20 @@ struct ServerStats {
   std::uint64_t requests = 0;
 };
 
+/// A request that has begun to arrive and whose answer is not yet with the kernel.
+struct RequestInFlight {
+  enum class Stage : std::uint8_t { kHead, kBody, kHandler, kQueued, kStreaming, kSending };
+  std::string listener;
+  std::string peer;                           ///< address and port of the socket
+  std::string method;                         ///< empty before the head is complete
+  std::string route;                          ///< the pattern; empty before the request is complete
+  std::chrono::steady_clock::duration age{};  ///< since its head began, with kHandler and later since it was complete
+  Stage stage = Stage::kHead;
+};
+
+/// "head", "body", "handler", "queued" (answered, but behind an earlier answer), "streaming", "sending".
+[[nodiscard]] std::string_view name(RequestInFlight::Stage stage);
+
 /// Event-driven HTTP/1.1 server: Asio loops, llhttp in strict mode, the framing rules of RFC 9112 without leniency.
 ///
 /// Thread-safe. Routes are fixed when it is made. `registry` must outlive it. The destructor closes what is open.
@@ -60,6 +77,9 @@ class Server final {
   std::size_t drain(std::chrono::steady_clock::time_point deadline);
 
   [[nodiscard]] ServerStats stats() const;
+
+  /// Calls back once, on some thread, with what is under way, at most `limit` a loop; at once and with nothing when it does not run.
+  void list_requests(std::size_t limit, std::function<void(std::vector<RequestInFlight>)> callback) const;
 
  private:
   struct State;

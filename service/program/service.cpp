@@ -176,7 +176,7 @@ Result<std::unique_ptr<Service>> Service::open(const ServiceSettings& settings) 
   parts->operations = std::make_unique<http::Server>(
       http::ServerSettings{
           .name = "operations", .address = settings.operations_address, .port = settings.operations_port, .loops = 1, .max_connections = 256},
-      http::make_operations_router(parts->registry, std::move(checks)), parts->registry);
+      http::make_operations_router(parts->registry, std::move(checks), {parts->server.get()}), parts->registry);
   return std::unique_ptr<Service>(new Service(std::move(parts)));
 }
 

@@ -79,7 +79,7 @@ struct Sidecar::Parts {
                                 }});
     health = std::make_unique<http::Server>(
         http::ServerSettings{.name = "health", .address = settings.health_address, .port = settings.health_port, .loops = 1, .max_connections = 256},
-        http::make_operations_router(registry, std::move(checks)), registry);
+        http::make_operations_router(registry, std::move(checks), {server.get()}), registry);
   }
 };
 

@@ -111,9 +111,11 @@ void Connection::process(std::string_view bytes) {
 }
 
 RequestFacts Connection::facts_of(std::string_view route) const {
-  return {.route = route,
+  const auto method = parser_->has_head() && parser_->refusal().status == 0 ? parser_->view().method : Method::kGet;
+  return {.method = method,
+          .route = route,
           .received = last_activity_,
-          .is_head = parser_->has_head() && parser_->refusal().status == 0 && parser_->view().method == Method::kHead,
+          .is_head = method == Method::kHead,
           .keeps_alive = parser_->keeps_alive(),
           .is_http10 = parser_->is_http10()};
 }
@@ -226,6 +228,31 @@ void Connection::client_has_closed() {
   const auto waiting = pending_;
   for (const auto& slot : waiting) {
     slot->client_gone();
+  }
+}
+
+void Connection::list_requests(Time now, std::size_t limit, std::vector<RequestInFlight>& into) const {
+  using Stage = RequestInFlight::Stage;
+  const auto add = [&](Stage stage, Time since, std::string_view method, std::string_view route) {
+    if (into.size() < limit) {
+      into.push_back({.listener = loop_.settings().name,
+                      .peer = peer_address_,
+                      .method = std::string(method),
+                      .route = std::string(route),
+                      .age = now - since,
+                      .stage = stage});
+    }
+  };
+  for (const auto& slot : pending_) {
+    const auto stage = slot->begun ? Stage::kStreaming : slot->is_ready() ? Stage::kQueued : Stage::kHandler;
+    add(stage, slot->facts().received, name(slot->facts().method), slot->facts().route);
+  }
+  if (pending_.empty() && is_sending()) {
+    add(Stage::kSending, last_activity_, "", "");
+  }
+  if (is_receiving()) {
+    const bool has_head = parser_->has_head() && parser_->refusal().status == 0;
+    add(has_head ? Stage::kBody : Stage::kHead, receive_began_, has_head ? name(parser_->view().method) : "", "");
   }
 }
 

@@ -29,6 +29,7 @@ class Connection final : public DeadlineEntry, public std::enable_shared_from_th
   void abort();  ///< closes at once
 
   [[nodiscard]] std::size_t unfinished_requests() const;
+  void list_requests(Time now, std::size_t limit, std::vector<RequestInFlight>& into) const;  ///< appends; `into` holds at most `limit`
 
  private:
   static constexpr std::size_t kMaxPipelined = 32;

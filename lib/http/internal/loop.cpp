@@ -35,7 +35,9 @@ Loop::Loop(ServerShared& shared, unsigned index, int listening_socket)
       accept_timer_(io_),
       deadline_timer_(io_),
       metrics_(shared.registry, shared.settings.name),
-      read_buffer_(kReadBufferBytes) {}
+      read_buffer_(kReadBufferBytes) {
+  metrics_.declare(shared.router);
+}
 
 Loop::~Loop() { stop(); }
 
@@ -84,7 +86,7 @@ std::string_view Loop::date() {
     date_second_ = now.tv_sec;
     date_ = format_date(now.tv_sec);
   }
-  return date_;
+  return {date_.data(), date_.size()};
 }
 
 Response& Loop::scratch_response() {
@@ -92,6 +94,7 @@ Response& Loop::scratch_response() {
   scratch_.headers.clear();
   scratch_.body.clear();
   scratch_.content_length.reset();
+  scratch_.content_type = {};
   return scratch_;
 }
 
@@ -162,6 +165,17 @@ void Loop::forget(const std::shared_ptr<Connection>& connection) {
     const std::lock_guard lock(shared_.mutex);
     shared_.changed.notify_all();
   }
+}
+
+void Loop::list_requests(std::size_t limit, std::move_only_function<void(std::vector<RequestInFlight>)> callback) {
+  mailbox_->run_or_post([this, limit, callback = std::move(callback)]() mutable {
+    std::vector<RequestInFlight> under_way;
+    const auto now = std::chrono::steady_clock::now();
+    for (const auto& connection : connections_) {
+      connection->list_requests(now, limit, under_way);
+    }
+    callback(std::move(under_way));
+  });
 }
 
 void Loop::wait_accept() {

@@ -20,6 +20,7 @@
 #include "lib/http/internal/mailbox.h"
 #include "lib/http/internal/output_queue.h"
 #include "lib/http/internal/request_parser.h"
+#include "lib/http/internal/response_writer.h"
 #include "lib/http/internal/server_metrics.h"
 #include "lib/http/server.h"
 
@@ -70,6 +71,8 @@ class Loop final {
   void give_back(std::unique_ptr<OutputQueue> output);
 
   void set_deadline(Connection& connection, DeadlineEntry::Time when);
+  /// From outside, for Server::list_requests(): calls back on the loop with what is under way, at most `limit`.
+  void list_requests(std::size_t limit, std::move_only_function<void(std::vector<RequestInFlight>)> callback);
   void forget(const std::shared_ptr<Connection>& connection);
 
   // Counted here, read from any thread.
@@ -100,7 +103,7 @@ class Loop final {
   std::vector<char> read_buffer_;
   std::vector<std::unique_ptr<RequestParser>> parsers_;
   std::vector<std::unique_ptr<OutputQueue>> outputs_;
-  std::string date_;
+  HttpDate date_{};
   std::time_t date_second_ = 0;
   Response scratch_;
   std::thread thread_;

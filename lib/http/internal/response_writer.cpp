@@ -30,17 +30,19 @@ bool has_no_content(int status) { return status == 204 || status == 304; }
 
 }  // namespace
 
-std::string format_date(std::time_t now) {
+HttpDate format_date(std::time_t now) {
   constexpr std::array<std::string_view, 7> kDays{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
   constexpr std::array<std::string_view, 12> kMonths{"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
   std::tm utc{};
   gmtime_r(&now, &utc);
-  return std::format("{}, {:02} {} {:04} {:02}:{:02}:{:02} GMT", kDays[static_cast<std::size_t>(utc.tm_wday)], utc.tm_mday,
-                     kMonths[static_cast<std::size_t>(utc.tm_mon)], utc.tm_year + 1900, utc.tm_hour, utc.tm_min, utc.tm_sec);
+  HttpDate date{};
+  std::format_to_n(date.data(), date.size(), "{}, {:02} {} {:04} {:02}:{:02}:{:02} GMT", kDays[static_cast<std::size_t>(utc.tm_wday)], utc.tm_mday,
+                   kMonths[static_cast<std::size_t>(utc.tm_mon)], utc.tm_year + 1900, utc.tm_hour, utc.tm_min, utc.tm_sec);
+  return date;
 }
 
 bool is_sendable(const Response& response) {
-  return response.status >= 200 && response.status <= 599 &&
+  return response.status >= 200 && response.status <= 599 && is_field_value(response.content_type) &&
          std::ranges::all_of(response.headers, [](const auto& header) { return is_token(header.first) && is_field_value(header.second); });
 }
 
@@ -51,6 +53,11 @@ void append_head(std::string& out, const Response& response, const WriteOptions&
   out += reason_phrase(response.status);
   out += "\r\n";
   bool has_date = false;
+  if (!response.content_type.empty()) {
+    out += "Content-Type: ";
+    out += response.content_type;
+    out += "\r\n";
+  }
   for (const auto& [name, value] : response.headers) {
     if (is_servers_business(name)) {
       continue;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <ctime>
 #include <optional>
@@ -11,7 +12,8 @@
 namespace outrigger::http::internal {
 
 /// IMF-fixdate (RFC 9110, 5.6.7).
-[[nodiscard]] std::string format_date(std::time_t now);
+using HttpDate = std::array<char, 29>;
+[[nodiscard]] HttpDate format_date(std::time_t now);
 
 /// How the end of a body is told.
 enum class BodyFraming : std::uint8_t { kLength, kChunked, kUntilClose };

@@ -17,6 +17,7 @@ class Connection;
 
 /// What an answer needs to know of its request.
 struct RequestFacts {
+  Method method = Method::kGet;
   std::string_view route;  ///< for the metrics; lives as long as the router
   std::chrono::steady_clock::time_point received;
   bool is_head = false;

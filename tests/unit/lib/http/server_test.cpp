@@ -1,4 +1,6 @@
 #include "lib/http/server.h"
+#include "lib/http/operations.h"
+#include "lib/telemetry/exposition.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -304,6 +306,40 @@ TEST_F(ServerTest, CountsRequestsByRoutePatternAndCode) {
   auto& counter = registry.counter({"outrigger_http_requests_total", "Requests answered, by listener, route pattern and status code."},
                                    {{"listener", "test"}, {"route", "/later/:name"}, {"code", "200"}});
   EXPECT_EQ(counter.value(), 1U);
+}
+
+// A rate over a counter that is born with the first error shows nothing.
+TEST_F(ServerTest, ServerErrorsOfEveryRouteAndEveryLimitAreCountedFromZero) {
+  start();
+  const auto text = telemetry::serialize(registry.Collect(), telemetry::ExpositionFormat::kPrometheusText);
+  EXPECT_THAT(text, testing::HasSubstr("outrigger_http_requests_total{listener=\"test\",route=\"/hello\",code=\"500\"} 0\n"));
+  EXPECT_THAT(text, testing::HasSubstr("outrigger_http_requests_total{listener=\"test\",route=\"/later/:name\",code=\"503\"} 0\n"));
+  EXPECT_THAT(text, testing::HasSubstr("outrigger_http_limit_reached_total{listener=\"test\",limit=\"write_deadline\"} 0\n"));
+}
+
+TEST_F(ServerTest, ListsWhatIsInFlightWithRouteAndStage) {
+  start();
+  Server operations({.name = "operations", .loops = 1}, make_operations_router(registry, {}, {&*server}), registry);
+  ASSERT_TRUE(operations.start());
+  auto waiting_client = connect();
+  waiting_client.send("GET /later/x HTTP/1.1\r\nHost: a\r\n\r\nGET /hello HTTP/1.1\r\nHost: a\r\n\r\nGET /later/y HT");
+  auto sending_client = connect();
+  sending_client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc");
+  ASSERT_TRUE(eventually_waiting(1));
+  const auto listed = [&] {
+    SocketClient client(operations.port());
+    client.send("GET /requests HTTP/1.1\r\nHost: a\r\n\r\n");
+    return body_of(client.read_answer());
+  };
+  ASSERT_TRUE(eventually([&] { return listed().contains(R"("method":"POST","route":"","stage":"body")"); }));
+  EXPECT_THAT(listed(), testing::HasSubstr(R"("method":"GET","route":"/later/:name","stage":"handler")"));
+  EXPECT_THAT(listed(), testing::HasSubstr(R"("method":"GET","route":"/hello","stage":"queued")"));
+  EXPECT_THAT(listed(), testing::HasSubstr(R"("method":"","route":"","stage":"head")"));
+  EXPECT_THAT(listed(), testing::StartsWith(R"({"requests":[{"listener":"test","peer":"127.0.0.1:)"));
+  answer(0, "");
+  ASSERT_TRUE(eventually([&] { return !listed().contains("handler"); }));
+  server->drain(std::chrono::steady_clock::now());
+  EXPECT_EQ(listed(), R"({"requests":[],"truncated":false})");
 }
 
 TEST_F(ServerTest, RefusesAPortThatAnotherServerHas) {
