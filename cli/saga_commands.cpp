@@ -17,15 +17,16 @@ CLI::App& SagaGroup::add(const std::string& name, const std::string& description
 }
 
 const std::vector<std::string>& saga_statuses() {
-  static const std::vector<std::string> kStatuses{"RUNNING", "COMPENSATING", "COMPLETED", "COMPENSATED", "STUCK", "ABANDONED"};
+  static const std::vector<std::string> kStatuses{"RUNNING", "COMPENSATING", "COMPLETED", "COMPENSATED", "STUCK", "ABANDONED", "PAUSED"};
   return kStatuses;
 }
 
 void add_saga_commands(CommandLine& command_line) {
   const SagaGroup group{command_line, command_line.add_group("saga", "Start, follow and operate sagas")};
   explain(group.app, {.description = "A saga is RUNNING, COMPENSATING, or has ended: COMPLETED (every step succeeded), COMPENSATED (every effect\n"
-                                     "was undone) or ABANDONED (an operator gave it up). STUCK waits for an operator: an undo has used up its\n"
-                                     "retries. Whatever an operator does is in the saga's history, with who and why.",
+                                     "was undone) or ABANDONED (an operator gave it up). STUCK waits for an operator: a step that cannot be\n"
+                                     "done without, or an undo, has used up its retries. PAUSED waits for `resume`. Whatever an operator does is in "
+                                     "the saga's history, with who and why.",
                       .exit_status = {},
                       .examples = "outrigger saga start order.json --wait 5s\n"
                                   "outrigger saga list --status STUCK --older-than 10m\n"

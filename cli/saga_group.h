@@ -24,6 +24,6 @@ inline constexpr const char* kDefaultServiceUrl = "http://127.0.0.1:8080";
 void add_saga_start(const SagaGroup& group);    ///< start
 void add_saga_read(const SagaGroup& group);     ///< get, list
 void add_saga_watch(const SagaGroup& group);    ///< watch
-void add_saga_operate(const SagaGroup& group);  ///< retry, skip, complete, compensate, abandon
+void add_saga_operate(const SagaGroup& group);  ///< cancel, pause, resume, retry, skip, complete, compensate, abandon
 
 }  // namespace outrigger::cli

@@ -16,7 +16,7 @@ Tone tone_of(std::string_view status) {
   if (status == "STUCK" || status == "FAILED" || status == "UNDO_FAILED" || status == "ABANDONED") {
     return Tone::kBad;
   }
-  if (status == "COMPENSATING" || status == "COMPENSATED" || status == "UNDONE" || status == "UNKNOWN") {
+  if (status == "COMPENSATING" || status == "COMPENSATED" || status == "PAUSED" || status == "UNDONE" || status == "UNKNOWN") {
     return Tone::kWarning;
   }
   return Tone::kPlain;

@@ -185,8 +185,14 @@ TEST_F(SagaCommandsTest, AnOperatorsActionIsADocumentForPrograms) {
   EXPECT_FALSE(Json::parse(requests_.at(0).body).at("actor").get<std::string>().empty()) << "somebody is always named";
 }
 
+TEST_F(SagaCommandsTest, AnActionMayNameAStepWhereThatMeansSomething) {
+  EXPECT_EQ(run({"retry", "S1", "--reason", "r", "--step", "issue-invoice"}), 0) << error_.str();
+  EXPECT_EQ(Json::parse(requests_.at(0).body).at("step"), "issue-invoice");
+  EXPECT_EQ(run({"abandon", "S1", "--reason", "r", "--step", "issue-invoice"}), 2);
+}
+
 TEST_F(SagaCommandsTest, AnActionWithoutAReasonIsWrongUsage) {
-  for (const char* verb : {"retry", "skip", "complete", "compensate", "abandon"}) {
+  for (const char* verb : {"cancel", "pause", "resume", "retry", "skip", "complete", "compensate", "abandon"}) {
     EXPECT_EQ(run({verb, "S1"}), 2) << verb;
   }
   EXPECT_TRUE(error_.str().contains("--reason")) << error_.str();
@@ -200,7 +206,7 @@ TEST_F(SagaCommandsTest, AnActionThatTheStateRefusesFailsAndSaysWhy) {
 }
 
 TEST_F(SagaCommandsTest, EveryCommandHasAManual) {
-  for (const char* command : {"start", "get", "list", "watch", "retry", "skip", "complete", "compensate", "abandon"}) {
+  for (const char* command : {"start", "get", "list", "watch", "cancel", "pause", "resume", "retry", "skip", "complete", "compensate", "abandon"}) {
     out_.str("");
     EXPECT_EQ(run({command, "--help"}), 0);
     for (const char* heading : {"NAME\n  outrigger saga ", "\nSYNOPSIS\n", "\nDESCRIPTION\n", "\nOPTIONS\n", "\nEXIT STATUS\n", "\nEXAMPLES\n"}) {
