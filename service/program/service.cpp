@@ -153,7 +153,9 @@ Result<std::unique_ptr<Service>> Service::open(const ServiceSettings& settings) 
   parts->engine = std::make_unique<saga::Engine>(
       saga::EngineSettings{.lanes = settings.lanes, .max_input_bytes = settings.max_body_bytes, .retention = settings.retention},
       *std::move(definitions), *parts->journal, parts->carriers.get(), parts->registry);
-  parts->api = std::make_unique<routes::Api>(routes::Settings{.max_wait = settings.max_wait}, *parts->engine, parts->registry);
+  parts->api = std::make_unique<routes::Api>(
+      routes::Settings{.max_wait = settings.max_wait, .max_event_streams = settings.max_event_streams, .event_heartbeat = settings.event_heartbeat},
+      *parts->engine, parts->registry);
 
   http::Router router;
   parts->api->add_to(router);

@@ -49,6 +49,9 @@ void declare(config::Settings& keys, ServiceSettings& settings) {
   keys.number<std::size_t>("max-body-bytes", settings.max_body_bytes, 1'024, 16U << 20U, "Largest request body");
   keys.duration("max-wait", settings.max_wait, 0ms, 600'000ms, "Longest ?wait= of a request");
 
+  keys.number<std::size_t>("max-event-streams", settings.max_event_streams, 1, 100'000, "Streams of saga events at once");
+  keys.duration("event-heartbeat", settings.event_heartbeat, 10ms, 300'000ms, "A stream of events without one sends a comment so often");
+
   keys.path("data-dir", settings.data_dir, "Folder of the store and the participants' databases; of one process alone");
   keys.path("definitions", settings.definitions, "Folder of saga definitions (*.yaml)");
   keys.path("catalogue", settings.catalogue, "Products, carriers and customers that new participants' databases start with");

@@ -22,6 +22,8 @@ struct ServiceSettings {
   std::size_t max_connections = 10'000;
   std::size_t max_body_bytes = 256 * 1024;
   std::chrono::milliseconds max_wait{60'000};
+  std::size_t max_event_streams = 1'000;
+  std::chrono::milliseconds event_heartbeat{15'000};
 
   std::filesystem::path data_dir = "/var/lib/outrigger/data";
   std::filesystem::path definitions = "/usr/local/share/outrigger/definitions";

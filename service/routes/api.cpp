@@ -2,6 +2,7 @@
 
 #include "lib/runtime/worker_pool.h"
 #include "service/routes/internal/answers.h"
+#include "service/routes/internal/event_stream.h"
 #include "service/routes/internal/openapi.h"
 #include "service/routes/internal/query.h"
 #include "service/routes/internal/requests.h"
@@ -36,11 +37,13 @@ struct Api::State : std::enable_shared_from_this<Api::State> {
       : settings(with),
         engine(runs),
         refused(registry.counter(metrics::kReadsRefused)),
+        streams({.most = with.max_event_streams, .heartbeat = with.event_heartbeat}, runs, registry),
         reads(WorkerPool::Settings{.threads = with.read_threads, .queue_capacity = with.read_queue}) {}
 
   const Settings settings;
   saga::Engine& engine;
   telemetry::Counter& refused;
+  internal::EventStreams streams;
   WorkerPool reads;
 
   /// Runs `work` with the exchange off the I/O loop: the store may have to go to the disk.
@@ -103,6 +106,20 @@ struct Api::State : std::enable_shared_from_this<Api::State> {
                 });
   }
 
+  void events(Exchange exchange) {
+    const auto after = internal::last_event_id(exchange.request);
+    if (!after) {
+      exchange.answer(after.error());
+      return;
+    }
+    const auto saga = engine.get(target_of(exchange.request));
+    if (!saga) {
+      exchange.answer(internal::error_answer(saga.error()));
+      return;
+    }
+    streams.open(std::move(exchange.responder), exchange.context, **saga, *after);
+  }
+
   // Clients know an order by their own id too.
   [[nodiscard]] Result<saga::SagaPointer> find(const std::string& id, bool is_order) const {
     if (is_order && !saga::partition_of_id(id)) {
@@ -144,7 +161,9 @@ struct Api::State : std::enable_shared_from_this<Api::State> {
       exchange.answer(internal::problem(400, "Bad query parameter", "q: give an order id, a customer or a SKU, such as /api/query?q=PADDLE-OAK"));
       return;
     }
-    exchange.answer(internal::query_answer(*text, settings, [this](const journal::ListQuery& wanted) { return engine.list(wanted); }));
+    exchange.answer(internal::query_answer(
+        *text, settings, [this](const journal::ListQuery& wanted) { return engine.list(wanted); },
+        [this](std::string_view id) { return engine.get(id); }));
   }
 };
 
@@ -186,6 +205,9 @@ void Api::add_to(http::Router& router) {
       const auto id = target_of(exchange.request);
       state->show(std::move(exchange), id, false);
     });
+  });
+  router.defer(Method::kGet, "/v1/sagas/:target/events", [state](http::Request request, http::Responder responder) {
+    state->read({std::move(request), std::move(responder)}, [state](Exchange exchange) { state->events(std::move(exchange)); });
   });
   router.defer(Method::kGet, "/v1/sagas", [state](http::Request request, http::Responder responder) {
     state->read({std::move(request), std::move(responder)}, [state](Exchange exchange) { state->list(std::move(exchange)); });

@@ -18,6 +18,7 @@ class Engine;
 ///   GET  /v1/orders/{id}               by saga id or order id
 ///   POST /v1/sagas/{definition}        the body is the saga's input; Idempotency-Key required; ?business_key=, ?wait=
 ///   GET  /v1/sagas/{id}                ?wait=, ?after_version=: long poll
+///   GET  /v1/sagas/{id}/events         its history as server-sent events; Last-Event-ID
 ///   GET  /v1/sagas                     ?status=, ?definition=, ?business_key=, ?older_than=, ?newer_than=, ?cursor=, ?limit=
 ///   POST /v1/sagas/{id}:retry|skip|complete|compensate|abandon    operator actions; body {"actor", "reason"}
 ///   GET  /api/health                   {"status":"ok"}, from the I/O loop
@@ -30,8 +31,10 @@ struct Settings {
   std::size_t max_list = 500;                  ///< sagas of one page
   std::size_t max_query_scan = 5'000;          ///< newest sagas that /api/query looks at
   std::size_t max_query_results = 50;
-  std::size_t read_threads = 2;    ///< reads of the store run here, not on the I/O loop
-  std::size_t read_queue = 1'024;  ///< reads that wait; beyond that 503
+  std::size_t max_event_streams = 1'000;              ///< open at once; beyond that 503
+  std::chrono::milliseconds event_heartbeat{15'000};  ///< a stream without events sends a comment so often
+  std::size_t read_threads = 2;                       ///< reads of the store run here, not on the I/O loop
+  std::size_t read_queue = 1'024;                     ///< reads that wait; beyond that 503
 };
 
 /// `engine` and `registry` outlive it; it outlives the server that has its routes.

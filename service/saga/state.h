@@ -106,6 +106,7 @@ struct SagaState {
 
 /// What GET /v1/sagas/{id} shows, as JSON text.
 [[nodiscard]] std::string to_json(const SagaState& state);
+[[nodiscard]] std::string to_json(const HistoryEvent& event);  ///< as in its saga's history
 /// "2026-01-31T12:00:00.000Z".
 [[nodiscard]] std::string format_time(WallTime time);
 

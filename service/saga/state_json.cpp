@@ -19,7 +19,19 @@ Json embedded(const std::string& text) {
   return json.is_discarded() ? Json(text) : json;
 }
 
+Json event_json(const HistoryEvent& event) {
+  return {{"sequence", event.sequence},
+          {"at", format_time(event.at)},
+          {"event", event.event},
+          {"step", text_or_null(event.step)},
+          {"detail", text_or_null(event.detail)}};
+}
+
+std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
 }  // namespace
+
+std::string to_json(const HistoryEvent& event) { return dump(event_json(event)); }
 
 std::string to_json(const SagaState& state) {
   auto steps = Json::array();
@@ -36,11 +48,7 @@ std::string to_json(const SagaState& state) {
   }
   auto history = Json::array();
   for (const auto& event : state.history) {
-    history.push_back({{"sequence", event.sequence},
-                       {"at", format_time(event.at)},
-                       {"event", event.event},
-                       {"step", text_or_null(event.step)},
-                       {"detail", text_or_null(event.detail)}});
+    history.push_back(event_json(event));
   }
   const Json json{{"id", state.id},
                   {"definition", state.definition},
@@ -53,7 +61,7 @@ std::string to_json(const SagaState& state) {
                   {"deadline", format_time(state.deadline)},
                   {"steps", std::move(steps)},
                   {"history", std::move(history)}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return dump(json);
 }
 
 }  // namespace outrigger::saga

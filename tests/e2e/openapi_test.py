@@ -90,6 +90,8 @@ class OpenApi(StackTest):
         ask("POST", "/v1/sagas/order-fulfilment?business_key=O-4&wait=20s", make_order("O-4"), key("k5"))
         ask("POST", "/v1/sagas/none", {}, key("k6"), 404)
         ask("GET", f"/v1/sagas/{order['id']}")
+        ask("GET", f"/v1/sagas/{order['id']}/events")
+        ask("GET", f"/v1/sagas/{UNKNOWN_SAGA}/events", status=404)
         ask("GET", f"/v1/sagas/{UNKNOWN_SAGA}", status=404)
         ask("GET", "/v1/sagas/nonsense", status=400)
         ask("GET", "/v1/sagas?limit=1&newer_than=1h")

@@ -7,6 +7,7 @@
 #include "lib/http/message.h"
 #include "service/journal/journal.h"
 #include "service/routes/api.h"
+#include "service/saga/engine.h"
 
 namespace outrigger::routes::internal {
 
@@ -15,8 +16,11 @@ namespace outrigger::routes::internal {
 
 using ListSagas = std::function<Result<journal::ListPage>(const journal::ListQuery&)>;
 
+using GetSaga = std::function<Result<saga::SagaPointer>(std::string_view saga_id)>;
+
 /// The answer of /api/query: {"query", "orders": [{"id", "order_id", "customer_id", "status", "created_at"}], "scanned", "complete"}.
-/// Looks at the newest `max_query_scan` orders; `complete` says whether that was all and every match is listed.
-[[nodiscard]] http::Response query_answer(std::string_view text, const Settings& settings, const ListSagas& list);
+/// An order's or a saga's id is found by index, however old it is; a customer or a SKU among the newest `max_query_scan` orders. `complete` says
+/// whether that was all and every match is listed.
+[[nodiscard]] http::Response query_answer(std::string_view text, const Settings& settings, const ListSagas& list, const GetSaga& get);
 
 }  // namespace outrigger::routes::internal
