@@ -8,8 +8,10 @@ int main() {
   outrigger::StopSignal stop;
   outrigger::telemetry::Registry registry;
   outrigger::http::Router router;
-  router.handle(outrigger::http::Method::kGet, "/api/health",
-                [](const auto&, outrigger::http::Response& response) { response = outrigger::http::Response::json(200, R"({"status":"ok"})"); });
+  router.handle(outrigger::http::Method::kGet, "/api/health", [](const auto&, outrigger::http::Response& response) {
+    response.content_type = "application/json";
+    response.body = R"({"status":"ok"})";
+  });
   outrigger::http::Server server({.name = "bench"}, std::move(router), registry);
   if (const auto started = server.start(); !started) {
     std::fprintf(stderr, "%s\n", started.error().to_string().c_str());

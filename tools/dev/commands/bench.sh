@@ -3,7 +3,7 @@
 #
 # usage: ./dev bench NAME [ARGS...]
 #
-#   http     CPU and latency a request of the HTTP engine beside stock cpp-httplib, on keep-alive connections
+#   http     CPU, latency and memory of the HTTP engine beside nginx, bare epoll and stock cpp-httplib, on keep-alive connections
 #   saga     three-step orders a second, latency of accept and completion, memory, time to be ready after SIGKILL
 #
 # Builds the release preset, alternates the candidates, and reports ratios of medians: absolute figures of a shared machine
