@@ -132,7 +132,8 @@ def main():
     parser.add_argument("--seconds", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--connections", default="64,512")
-    parser.add_argument("--servers", default="outrigger,nginx,bare-epoll,cpp-httplib")
+    parser.add_argument("--servers", default="outrigger,pool,nginx,bare-epoll,cpp-httplib")
+    parser.add_argument("--ours", default=OURS, help="the server whose CPU the last column divides by that of the others")
     parser.add_argument("--idle", type=int, default=10_000, help="idle connections to measure; 0: none")
     options = parser.parse_args()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -146,7 +147,7 @@ def main():
                 samples[name].append(measure(name, options.binaries, connections, options.seconds))
         for name, runs in samples.items():
             row = {key: statistics.median(run[key] for run in runs) for key in runs[0]}
-            ratio = statistics.median(ours["cpu"] / theirs["cpu"] for ours, theirs in zip(samples.get(OURS, runs), runs))
+            ratio = statistics.median(ours["cpu"] / theirs["cpu"] for ours, theirs in zip(samples.get(options.ours, runs), runs))
             print(f"{connections:>11}  {name:<12} {row['cpu']:>10.1f} {row['qps']:>8.0f} {row['p50']:>7.2f} {row['p99']:>7.2f} {row['rss']:>8.1f} "
                   f"{ratio:>10.2f}", flush=True)
     # A thread a connection is not measured idle: it would be a measurement of stacks.
