@@ -82,7 +82,6 @@ class Consumer::Impl {
       rd_kafka_assign(handle, list);
       rd_kafka_pause_partitions(handle, list);
       self.assigned_ = partitions;
-      self.watch_.forget_all();
       self.watch_.joined();
       self.callbacks_.assigned(capture_metadata(handle), std::move(partitions));
     } else {

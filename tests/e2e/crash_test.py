@@ -1,6 +1,5 @@
 """SIGKILL at random points: what was acknowledged ends, and nothing happens twice."""
 import random
-import threading
 
 import daemons
 import order_client
@@ -25,23 +24,12 @@ class Crash(StackTest):
         client = order_client.Client(service.ports["http"], timeout=15)
         lines = order_client.load_orders(daemons.ORDERS)
         kill_after = sorted(dice.sample(range(5, 180), KILLS))
-        done, finished_some = [0], threading.Condition()
-
-        def count(_):
-            with finished_some:
-                done[0] += 1
-                finished_some.notify_all()
-
-        outcomes = []
-        sender = threading.Thread(target=lambda: outcomes.extend(order_client.place_all(client, lines, concurrency=12, wait="2s", on_outcome=count)))
-        sender.start()
+        placing = order_client.Placing(client, lines, concurrency=12, wait="2s")
         for target in kill_after:
-            with finished_some:
-                self.assertTrue(finished_some.wait_for(lambda: done[0] >= target, timeout=60), f"only {done[0]} orders ended")
+            placing.wait_for(target, within=60)
             service = self.crash_and_restart(service, client, *slow)
-        sender.join(timeout=90)
-        self.assertFalse(sender.is_alive(), "orders are still under way")
-        self.assert_as_expected(outcomes)
+        self.assertTrue(placing.finish(within=90), "orders are still under way")
+        self.assert_as_expected(placing.outcomes)
 
     def test_what_was_only_acknowledged_ends_without_being_asked_for(self):
         service = self.start_service("--participant-latency", "50ms")

@@ -150,28 +150,10 @@ class HttpParticipants(StackTest):
         lines = re.findall(rf"^{name}(?:\{{(.*)\}})? (\S+)$", text, re.MULTILINE)
         return sum(float(value) for found, value in lines if all(f'{key}="{wanted}"' in found for key, wanted in labels.items()))
 
-    def place_in_background(self, client, lines, **options):
-        """(thread, outcomes, wait_for(count of finished orders))"""
-        done, changed, outcomes = [0], threading.Condition(), []
-
-        def count(_):
-            with changed:
-                done[0] += 1
-                changed.notify_all()
-
-        def wait_for(target):
-            with changed:
-                self.assertTrue(changed.wait_for(lambda: done[0] >= target, timeout=60), f"only {done[0]} orders ended")
-
-        sender = threading.Thread(target=lambda: outcomes.extend(order_client.place_all(client, lines, concurrency=12, wait="2s", on_outcome=count, **options)))
-        sender.start()
-        return sender, outcomes, wait_for
-
-    def assert_all_end(self, sender, outcomes, lines):
-        sender.join(timeout=120)
-        self.assertFalse(sender.is_alive(), "orders are still under way")
-        self.assertEqual(len(outcomes), len(lines))
-        self.assert_as_expected(outcomes)
+    def assert_all_end(self, placing, lines):
+        self.assertTrue(placing.finish(within=120), "orders are still under way")
+        self.assertEqual(len(placing.outcomes), len(lines))
+        self.assert_as_expected(placing.outcomes)
 
     @staticmethod
     def some_orders(count):
@@ -199,26 +181,26 @@ class HttpParticipants(StackTest):
         service = self.serve(definitions)
         client = order_client.Client(service.ports["http"], timeout=15)
         lines = self.some_orders(120)
-        sender, outcomes, wait_for = self.place_in_background(client, lines)
+        placing = order_client.Placing(client, lines, concurrency=12, wait="2s")
         for target in sorted(random.Random(seed).sample(range(5, 110), 4)):
-            wait_for(target)
+            placing.wait_for(target, within=60)
             service.kill()
             service = self.serve(definitions)
             client.port = service.ports["http"]
-        self.assert_all_end(sender, outcomes, lines)
+        self.assert_all_end(placing, lines)
 
     def test_kills_of_participants_repeat_no_effect(self):
         self.start_participants()
         service = self.serve(self.definitions(timeout="2s"))
         lines = self.some_orders(90)
-        sender, outcomes, wait_for = self.place_in_background(self.client(service), lines)
+        placing = order_client.Placing(self.client(service), lines, concurrency=12, wait="2s")
         for target, name in ((10, "inventory"), (30, "invoicing"), (50, "logistics")):
-            wait_for(target)
+            placing.wait_for(target, within=60)
             self.programs[name].kill()
             eventually(lambda n=name: self.metric(service, "outrigger_http_participant_commands_total", participant=f"127.0.0.1:{self.programs[n].port}",
                                                   result="unreachable") > 0, what=f"{name} is missed")
             self.programs[name].start()
-        self.assert_all_end(sender, outcomes, lines)
+        self.assert_all_end(placing, lines)
 
     def test_a_participant_that_takes_its_time_is_asked_until_it_is_done(self):
         self.start_participants(logistics=("--takes", "0.3"))

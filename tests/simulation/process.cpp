@@ -112,6 +112,14 @@ participant::Reply Database::handle(const Command& command, bool fails, bool is_
   return participant::reply_to(command, Outcome::kSuccess);
 }
 
+saga::StartInput start_of_sequence(const saga::Catalog& catalog, const std::string& key, std::uint32_t partitions, saga::StartCallback callback) {
+  return {.definition = catalog.latest("sequence"),
+          .request = {.definition = "sequence", .idempotency_key = key, .business_key = key, .input = "{}", .traceparent = {}},
+          .fingerprint = "f",
+          .partition = saga::partition_of_key(key, partitions),
+          .callback = std::move(callback)};
+}
+
 Process::Process(Parts parts) : parts_(std::move(parts)), recorder_(registry_), journal_(parts_.log, parts_.has_broker, parts_.fate) {
   unsynced_ = std::make_shared<SimulatedLog::Records>(parts_.log.records());
   for (unsigned i = 0; i < kLanes; ++i) {

@@ -37,6 +37,10 @@ struct Database {
   [[nodiscard]] participant::Reply handle(const participant::Command& command, bool fails, bool is_busy);
 };
 
+/// A client's start of the saga "sequence"; the key decides its partition.
+[[nodiscard]] saga::StartInput start_of_sequence(const saga::Catalog& catalog, const std::string& key, std::uint32_t partitions,
+                                                 saga::StartCallback callback);
+
 /// One process of the service: real lanes over a simulated journal.
 class Process final : public journal::Listener {
  public:

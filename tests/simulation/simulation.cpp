@@ -164,14 +164,10 @@ class Simulation::Impl final {
     if (next_key_++ >= kKeys * 3 && acknowledged_.contains(key)) {
       return;
     }
-    const auto partition = saga::partition_of_key(key, kPartitions);
-    saga::Request request =
-        saga::StartInput{.definition = catalog_.latest("sequence"),
-                         .request = {.definition = "sequence", .idempotency_key = key, .business_key = key, .input = "{}", .traceparent = {}},
-                         .fingerprint = "f",
-                         .partition = partition,
-                         .callback = [this, key](Result<saga::Started> started) { answered(key, started); }};
-    static_cast<void>(process_->lane_of(partition).mailbox().put(request));
+    auto start = start_of_sequence(catalog_, key, kPartitions, [this, key](const Result<saga::Started>& started) { answered(key, started); });
+    auto& mailbox = process_->lane_of(start.partition).mailbox();
+    saga::Request request = std::move(start);
+    static_cast<void>(mailbox.put(request));
   }
 
   void answered(const std::string& key, const Result<saga::Started>& started) {

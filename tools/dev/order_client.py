@@ -128,6 +128,31 @@ def place_all(client, lines, concurrency=16, within=60.0, wait="10s", on_outcome
         return list(pool.map(one, lines))
 
 
+class Placing:
+    """place_all() on a thread of its own, which counts the orders that have ended."""
+
+    def __init__(self, client, lines, **options):
+        self.outcomes, self._ended, self._changed = [], 0, threading.Condition()
+        self._thread = threading.Thread(target=lambda: self.outcomes.extend(place_all(client, lines, on_outcome=self._count, **options)))
+        self._thread.start()
+
+    def wait_for(self, ended, within):
+        """Until so many orders have ended, else an AssertionError that says how many have."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._ended >= ended, timeout=within):
+                raise AssertionError(f"only {self._ended} orders ended")
+
+    def finish(self, within):
+        """True: all have ended, `outcomes` is complete."""
+        self._thread.join(timeout=within)
+        return not self._thread.is_alive()
+
+    def _count(self, _):
+        with self._changed:
+            self._ended += 1
+            self._changed.notify_all()
+
+
 def problems_of(outcomes):
     """What did not end as its line says: one text a problem."""
     problems, first_saga = [], {}

@@ -35,7 +35,6 @@ class StallWatch final {
   /// A record came or the end was reported; `position.next` is behind it. Partitions that were not begun are ignored.
   void progress(const Position& position, MonotonicTime now);
   void pause(const TopicPartition& partition) { partitions_.erase(partition); }
-  void forget_all() { partitions_.clear(); }
 
   /// True: the group has let it wait for an assignment for too long.
   [[nodiscard]] bool joins_too_long(MonotonicTime now) const;

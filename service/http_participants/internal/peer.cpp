@@ -220,8 +220,7 @@ void Peer::in_progress(std::unique_ptr<Call> call, Verdict verdict) {
     });
     // Said once an attempt: the engine then waits for the timeout anew.
     call->deadline = steady_clock::now() + call->timeout;
-    auto told = verdict;
-    reply(call->command, std::move(told));
+    reply(call->command, verdict);
   }
   call->url = *std::move(verdict.location);
   poll_later(std::move(call), verdict.retry_after.value_or(parts_.settings.poll_interval));

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import unittest
 
@@ -144,38 +143,23 @@ class Crash(OnKafka):
         slow = ("--participant-latency", "30ms", "--participant-failure-rate", "0.05")
         participants, service = self.start_participants(*slow), self.start_service()
         client = order_client.Client(service.ports["http"], timeout=20)
-        done, progress = [0], threading.Condition()
-
-        def count(_):
-            with progress:
-                done[0] += 1
-                progress.notify_all()
-
-        def wait_for(orders):
-            with progress:
-                self.assertTrue(progress.wait_for(lambda: done[0] >= orders, timeout=120), f"only {done[0]} orders ended")
-
-        outcomes = []
-        sender = threading.Thread(target=lambda: outcomes.extend(
-            order_client.place_all(client, order_client.load_orders(daemons.ORDERS), concurrency=12, within=180, wait="2s", on_outcome=count)))
-        sender.start()
-        wait_for(30)
+        placing = order_client.Placing(client, order_client.load_orders(daemons.ORDERS), concurrency=12, within=180, wait="2s")
+        placing.wait_for(30, within=120)
         service.kill()
         service = self.start_service()
         client.port = service.ports["http"]
-        wait_for(70)
+        placing.wait_for(70, within=120)
         cluster("kill", 2)
-        wait_for(110)
+        placing.wait_for(110, within=120)
         participants.kill()
         participants = self.start_participants(*slow)
-        wait_for(130)
+        placing.wait_for(130, within=120)
         cluster("restart", 2)
         service.kill()
         service = self.start_service()
         client.port = service.ports["http"]
-        sender.join(timeout=240)
-        self.assertFalse(sender.is_alive(), "the orders did not end")
-        self.assert_history(self.assert_effects(outcomes))
+        self.assertTrue(placing.finish(within=240), "the orders did not end")
+        self.assert_history(self.assert_effects(placing.outcomes))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,7 @@
 #include "service/orders/in_process_transport.h"
 
-#include <condition_variable>
-#include <mutex>
-
 #include "service/orders/metrics.h"
+#include "tests/support/replies.h"
 #include "tests/unit/service/orders/fixture.h"
 
 namespace outrigger::orders {
@@ -13,33 +11,7 @@ using namespace std::chrono_literals;
 using participant::Direction;
 using participant::Outcome;
 using participant::Reply;
-
-class Replies final : public saga::ReplySink {
- public:
-  explicit Replies(int refuse_first = 0) : refuse_(refuse_first) {}
-
-  Result<void> deliver(Reply reply) override {
-    const std::scoped_lock lock(mutex_);
-    if (refuse_ > 0) {
-      --refuse_;
-      return fail(ErrorCode::kResourceExhausted, "full");
-    }
-    replies_.push_back(std::move(reply));
-    arrived_.notify_all();
-    return {};
-  }
-  std::vector<Reply> wait_for(std::size_t count) {
-    std::unique_lock lock(mutex_);
-    EXPECT_TRUE(arrived_.wait_for(lock, 10s, [&] { return replies_.size() >= count; }));
-    return replies_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable arrived_;
-  int refuse_;
-  std::vector<Reply> replies_;
-};
+using saga::Replies;
 
 class TransportTest : public FolderTest {
  protected:

@@ -66,14 +66,11 @@ class LaneFailures : public ::testing::TestWithParam<bool> {
     work();
   }
   void put_start(const std::string& key) {
-    const auto partition = saga::partition_of_key(key, kPartitions);
-    saga::Request request =
-        saga::StartInput{.definition = catalog_.latest("sequence"),
-                         .request = {.definition = "sequence", .idempotency_key = key, .business_key = key, .input = "{}", .traceparent = {}},
-                         .fingerprint = "f",
-                         .partition = partition,
-                         .callback = [this](const Result<saga::Started>& started) { answers_ += started.has_value() ? 1 : 0; }};
-    ASSERT_TRUE(process_->lane_of(partition).mailbox().put(request));
+    auto start =
+        start_of_sequence(catalog_, key, kPartitions, [this](const Result<saga::Started>& started) { answers_ += started.has_value() ? 1 : 0; });
+    auto& mailbox = process_->lane_of(start.partition).mailbox();
+    saga::Request request = std::move(start);
+    ASSERT_TRUE(mailbox.put(request));
   }
   void start(const std::string& key) {
     put_start(key);
