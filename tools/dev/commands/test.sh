@@ -15,7 +15,7 @@
 #   kafka         the journal and the orders on three real brokers
 #   rules         alert rules and generated SLO rules, with promtool
 #   chart         the Helm chart: lint, rendered manifests, drift of k8s/
-#   asan, tsan    unit and e2e tests under the sanitizers
+#   asan, tsan    unit and e2e tests under the sanitizers; with -R unit tests only
 #   fuzz          every fuzzer for some seconds
 #   image         the container image, built and run
 #   k8s           install, test, fault and uninstall in a real one-node cluster, with Helm 3 and Helm 4

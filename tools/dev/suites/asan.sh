@@ -1,4 +1,4 @@
 # shellcheck shell=bash
-# Unit tests built with the asan-ubsan preset.
-. "$dev_tools/commands/build.sh"
-run_suite() { dev_build asan-ubsan && in_root build bash tools/dev/ctest_inside.sh asan-ubsan unit "${test_regex:-}"; }
+# Unit and end-to-end tests built with the asan-ubsan preset.
+. "$dev_tools/sanitized.sh"
+run_suite() { run_sanitized asan-ubsan; }
