@@ -61,6 +61,11 @@ struct Inbox::State {
   telemetry::Counter& rolled_back;
   telemetry::Counter& expired;
 
+  // Without results, and compiled once.
+  Result<void> run(std::string_view sql) {
+    return database.prepare(sql).and_then([](Statement statement) { return statement.run(); });
+  }
+
   Result<std::optional<Reply>> stored(const Command& command, const std::string& key) {
     auto row = find.bind(1, key).step();
     if (!row) {
@@ -99,7 +104,7 @@ struct Inbox::State {
     auto reply = reply_to(command, decision->outcome, std::move(decision->output), std::move(decision->reason));
     reply.retry_after = decision->retry_after;
     if (reply.outcome != Outcome::kSuccess) {
-      if (const auto undone = database.execute("ROLLBACK TO command"); !undone) {
+      if (const auto undone = run("ROLLBACK TO command"); !undone) {
         return std::unexpected(undone.error());
       }
     }
@@ -148,7 +153,7 @@ struct Inbox::State {
   }
 
   Result<Answer> in_savepoint(const Command& command, const Handler& handler) {
-    if (const auto begun = database.execute("SAVEPOINT command"); !begun) {
+    if (const auto begun = run("SAVEPOINT command"); !begun) {
       return std::unexpected(begun.error());
     }
     auto answer = handle(command, handler);
@@ -160,19 +165,19 @@ struct Inbox::State {
                      {{"participant", settings.participant}, {"key", command.idempotency_key()}, {"error", answer.error().to_string()}});
       auto reply = reply_to(command, Outcome::kRetry, {}, answer.error().message);
       reply.retry_after = settings.retry_after;
-      if (const auto undone = database.execute("ROLLBACK TO command"); !undone) {
+      if (const auto undone = run("ROLLBACK TO command"); !undone) {
         return std::unexpected(undone.error());
       }
       answer = Answer{std::move(reply), Did::kRetry};
     }
-    if (const auto released = database.execute("RELEASE command"); !released) {
+    if (const auto released = run("RELEASE command"); !released) {
       return std::unexpected(released.error());
     }
     return answer;
   }
 
   Result<std::vector<Answer>> in_transaction(std::span<const Command> commands, const Handler& handler) {
-    if (const auto begun = database.execute("BEGIN IMMEDIATE"); !begun) {
+    if (const auto begun = run("BEGIN IMMEDIATE"); !begun) {
       return std::unexpected(begun.error());
     }
     std::vector<Answer> answers;
@@ -193,7 +198,7 @@ struct Inbox::State {
       ++removed;
     }
     crash_point(CrashPoint::kInboxCommitBefore);
-    if (const auto committed = database.execute("COMMIT"); !committed) {
+    if (const auto committed = run("COMMIT"); !committed) {
       return std::unexpected(committed.error());
     }
     crash_point(CrashPoint::kInboxCommitAfter);

@@ -3,9 +3,12 @@
 #include <sqlite3.h>
 
 #include <format>
+#include <unordered_map>
 
 namespace outrigger::participant {
 namespace {
+
+constexpr std::size_t kStatementsKept = 64;
 
 // Another process's checkpoint or read may hold the file for a moment.
 constexpr int kBusyMilliseconds = 5'000;
@@ -35,7 +38,43 @@ std::unexpected<Error> failure(sqlite3* connection, int result) {
 
 }  // namespace
 
-void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+/// Statements that nobody holds, by their SQL.
+class StatementCache final {
+ public:
+  StatementCache() = default;
+  StatementCache(const StatementCache&) = delete;
+  StatementCache& operator=(const StatementCache&) = delete;
+  ~StatementCache() {
+    for (const auto& [sql, statement] : idle_) {
+      sqlite3_finalize(statement);
+    }
+  }
+
+  /// Null: none is idle.
+  [[nodiscard]] sqlite3_stmt* take(std::string_view sql) {
+    const auto found = idle_.find(sql);
+    if (found == idle_.end()) {
+      return nullptr;
+    }
+    auto* const statement = found->second;
+    idle_.erase(found);
+    return statement;
+  }
+
+  void give_back(sqlite3_stmt* statement) {
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    // sqlite3_sql() lives as long as the statement. A second one of the same SQL was held at the same time: one is enough.
+    if (idle_.size() >= kStatementsKept || !idle_.try_emplace(sqlite3_sql(statement), statement).second) {
+      sqlite3_finalize(statement);
+    }
+  }
+
+ private:
+  std::unordered_map<std::string_view, sqlite3_stmt*> idle_;
+};
+
+void Statement::GiveBack::operator()(sqlite3_stmt* statement) const { cache->give_back(statement); }
 
 Statement& Statement::bind(int parameter, std::int64_t value) {
   if (sqlite3_bind_int64(statement_.get(), parameter, value) != SQLITE_OK) {
@@ -85,6 +124,8 @@ std::string Statement::text(int column) const {
 
 void Database::Close::operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
 
+Database::Database(sqlite3* connection) : connection_(connection), cache_(new StatementCache, [](StatementCache* cache) { delete cache; }) {}
+
 Result<Database> Database::open(const std::filesystem::path& file, const DatabaseSettings& settings) {
   sqlite3* connection = nullptr;
   const int result = sqlite3_open_v2(file.c_str(), &connection, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
@@ -112,13 +153,16 @@ Result<void> Database::execute(const std::string& sql) {
 }
 
 Result<Statement> Database::prepare(std::string_view sql) {
+  if (auto* const idle = cache_->take(sql)) {
+    return Statement(idle, cache_.get());
+  }
   sqlite3_stmt* statement = nullptr;
   if (const int result =
           sqlite3_prepare_v3(connection_.get(), sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
       result != SQLITE_OK) {
     return failure(connection_.get(), result);
   }
-  return Statement(statement);
+  return Statement(statement, cache_.get());
 }
 
 bool Database::is_in_transaction() const { return sqlite3_get_autocommit(connection_.get()) == 0; }

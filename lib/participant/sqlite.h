@@ -13,7 +13,9 @@ struct sqlite3_stmt;
 
 namespace outrigger::participant {
 
-/// A prepared statement. Reusable: step() to the end or reset(), then bind anew. One thread at a time.
+class StatementCache;
+
+/// A prepared statement. Reusable: step() to the end or reset(), then bind anew. One thread at a time; not after its database.
 class Statement final {
  public:
   /// Parameters and columns count from 1 and 0, as in SQLite. Text is copied.
@@ -31,11 +33,12 @@ class Statement final {
 
  private:
   friend class Database;
-  struct Finalize {
+  struct GiveBack {
     void operator()(sqlite3_stmt* statement) const;
+    StatementCache* cache;
   };
-  explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
-  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  Statement(sqlite3_stmt* statement, StatementCache* cache) : statement_(statement, GiveBack{cache}) {}
+  std::unique_ptr<sqlite3_stmt, GiveBack> statement_;
 };
 
 /// What a test of power loss changes; the defaults are the promise.
@@ -56,6 +59,8 @@ class Database final {
 
   /// One or more statements without results.
   [[nodiscard]] Result<void> execute(const std::string& sql);
+  /// Compiles the SQL once: a destroyed statement is kept, and the next prepare() of the same SQL takes it. So a handler may prepare
+  /// what it needs for each command. Values belong into parameters, or each value is compiled and kept (up to 64).
   [[nodiscard]] Result<Statement> prepare(std::string_view sql);
 
   /// False after an error that made SQLite roll the whole transaction back by itself.
@@ -65,8 +70,9 @@ class Database final {
   struct Close {
     void operator()(sqlite3* connection) const;
   };
-  explicit Database(sqlite3* connection) : connection_(connection) {}
+  explicit Database(sqlite3* connection);
   std::unique_ptr<sqlite3, Close> connection_;
+  std::unique_ptr<StatementCache, void (*)(StatementCache*)> cache_;  ///< before the connection is closed, its statements are finalized
 };
 
 }  // namespace outrigger::participant

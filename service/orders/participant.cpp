@@ -14,7 +14,7 @@ using participant::Database;
 using participant::Decision;
 using participant::Direction;
 
-constexpr std::int64_t kSchemaVersion = 1;
+constexpr std::int64_t kSchemaVersion = 2;  // 2: invoicing keeps each customer's open amount
 constexpr std::chrono::milliseconds kRetryAfter{100};
 
 std::unique_ptr<internal::Business> make_business(ParticipantKind kind) {
@@ -45,8 +45,12 @@ Result<void> create(Database& database, internal::Business& business, const Cata
     return {};
   }
   return database.execute("BEGIN IMMEDIATE")
-      .and_then([&] { return database.execute(internal::kEffectsSchema); })
-      .and_then([&] { return business.create(database, catalogue); })
+      .and_then([&]() -> Result<void> {
+        if (found > 0) {
+          return business.upgrade(database, found);
+        }
+        return database.execute(internal::kEffectsSchema).and_then([&] { return business.create(database, catalogue); });
+      })
       .and_then([&] { return database.execute(std::format("PRAGMA user_version = {}", kSchemaVersion)); })
       .and_then([&] { return database.execute("COMMIT"); });
 }

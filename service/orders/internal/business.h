@@ -16,6 +16,8 @@ class Business {
   virtual ~Business() = default;
   /// Creates the tables and fills them from the catalogue; called once in a database's life, in a transaction.
   [[nodiscard]] virtual Result<void> create(participant::Database& database, const Catalogue& catalogue) = 0;
+  /// Brings the tables of an older format to today's, in a transaction.
+  [[nodiscard]] virtual Result<void> upgrade(participant::Database& /*database*/, std::int64_t /*from_version*/) { return {}; }
   [[nodiscard]] virtual std::string_view do_type() const = 0;
   [[nodiscard]] virtual std::string_view undo_type() const = 0;
   [[nodiscard]] virtual Result<participant::Decision> apply(participant::Database& database, const participant::Command& command,
@@ -32,7 +34,7 @@ class Business {
 [[nodiscard]] Result<void> record_effect(participant::Database& database, const participant::Command& command, std::string_view what, WallTime at);
 inline constexpr const char* kEffectsSchema = R"sql(
   CREATE TABLE effects (
-    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+    sequence INTEGER PRIMARY KEY,
     effect_id TEXT NOT NULL,  -- the command's idempotency key
     what TEXT NOT NULL,
     at INTEGER NOT NULL       -- milliseconds since 1970, UTC

@@ -103,6 +103,31 @@ TEST_F(ParticipantTest, InvoicingCountsOpenInvoicesAgainstTheLimitUntilTheyAreVo
   EXPECT_EQ(perform("s3", order).outcome, Outcome::kSuccess);
 }
 
+TEST_F(ParticipantTest, InvoicingForgivesAVoidInvoiceOnce) {
+  open(ParticipantKind::kInvoicing);
+  EXPECT_EQ(perform("s1", make_order(R"([{"sku":"X","quantity":1,"unit_price_cents":600}])")).outcome, Outcome::kSuccess);
+  EXPECT_EQ(perform("s2", make_order(R"([{"sku":"X","quantity":1,"unit_price_cents":300}])")).outcome, Outcome::kSuccess);
+  EXPECT_EQ(undo("s1").outcome, Outcome::kSuccess);
+  EXPECT_EQ(undo("s1").outcome, Outcome::kSuccess);
+  EXPECT_EQ(query("SELECT amount_cents FROM open_amounts WHERE customer_id = 'C1'"), 300);
+}
+
+TEST_F(ParticipantTest, ADatabaseOfTheFirstFormatIsBroughtUpWithWhatCustomersOwe) {
+  open(ParticipantKind::kInvoicing);
+  const auto order = make_order(R"([{"sku":"PADDLE","quantity":3,"unit_price_cents":200}])");
+  ASSERT_EQ(perform("s1", order).outcome, Outcome::kSuccess);
+  ASSERT_EQ(undo("s1").outcome, Outcome::kSuccess);
+  ASSERT_EQ(perform("s2", order).outcome, Outcome::kSuccess);
+  participant_.reset();
+  {
+    auto database = participant::Database::open(folder_ / "invoicing.sqlite").value();
+    ASSERT_TRUE(database.execute("DROP TABLE open_amounts; PRAGMA user_version = 1").has_value());
+  }
+  open(ParticipantKind::kInvoicing);
+  EXPECT_EQ(query("SELECT amount_cents FROM open_amounts WHERE customer_id = 'C1'"), 600);
+  EXPECT_EQ(perform("s3", order).outcome, Outcome::kFailed);
+}
+
 TEST_F(ParticipantTest, InvoicingAllowsExactlyTheLimitAndGivesStrangersTheDefault) {
   open(ParticipantKind::kInvoicing);
   EXPECT_EQ(perform("s1", make_order(R"([{"sku":"X","quantity":1,"unit_price_cents":1000}])")).outcome, Outcome::kSuccess);
@@ -123,7 +148,7 @@ TEST_F(ParticipantTest, ADatabaseOfANewerReleaseIsRefused) {
   open(ParticipantKind::kInventory);
   {
     auto database = participant::Database::open(folder_ / "inventory.sqlite").value();
-    ASSERT_TRUE(database.execute("PRAGMA user_version = 2").has_value());
+    ASSERT_TRUE(database.execute("PRAGMA user_version = 3").has_value());
   }
   const auto opened = Participant::open(ParticipantKind::kInventory, {.folder = folder_, .misbehaviour = {}}, small_catalogue(), registry_);
   ASSERT_FALSE(opened.has_value());
