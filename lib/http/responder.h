@@ -19,8 +19,8 @@ class Responder final {
    public:
     virtual ~Sink() = default;
     virtual void send(Response response) = 0;  ///< any thread
-    /// Any thread. A sink that cannot stream gives nothing: its reader is gone from the start.
-    virtual std::shared_ptr<ResponseStream::Sink> stream(Response /*head*/) { return nullptr; }
+    /// Any thread. Nothing: its reader is gone from the start.
+    virtual std::shared_ptr<ResponseStream::Sink> stream(Response head) = 0;
     virtual void on_gone(std::function<void()> callback) = 0;  ///< called on the loop when the client goes first
   };
 

@@ -274,8 +274,7 @@ class Consumer::Impl {
     if (!assigned_.empty()) {
       callbacks_.revoked(std::exchange(assigned_, {}), true);
     }
-    auto connected = connect();
-    if (!connected || !(connected = join())) {
+    if (const auto connected = connect().and_then([this] { return join(); }); !connected) {
       impossible("consumer", connected.error().to_string());  // the same settings have served before
     }
     return ConsumerError{.message = why + ": the client is made anew", .is_restarted = true};

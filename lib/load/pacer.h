@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "lib/load/schedule.h"
 
@@ -21,7 +22,7 @@ class Pacer final {
     std::uint64_t dropped_from = 0;        ///< the indexes [dropped_from, index) were dropped by this claim
   };
 
-  Pacer(Schedule schedule, std::uint64_t backlog) : schedule_(schedule), backlog_(backlog) {}
+  Pacer(Schedule schedule, std::uint64_t backlog) : schedule_(std::move(schedule)), backlog_(backlog) {}
 
   /// The next request for a worker that is free at `elapsed`; nothing when all are handed out.
   [[nodiscard]] std::optional<Claim> claim(std::chrono::nanoseconds elapsed);

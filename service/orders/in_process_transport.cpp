@@ -63,9 +63,9 @@ class InProcessTransport::Worker {
       if (batch.empty()) {
         return;
       }
-      for (auto& reply : participant_->process(batch)) {
+      for (const auto& reply : participant_->process(batch)) {
         crash_point(CrashPoint::kReplyBefore);
-        deliver(stop, replies, std::move(reply));
+        deliver(stop, replies, reply);
         crash_point(CrashPoint::kReplyAfter);
       }
     }

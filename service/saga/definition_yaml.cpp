@@ -83,8 +83,8 @@ RetryPolicy read_retry(yaml::Mapping& parent, RetryPolicy policy, yaml::Problems
   return policy;
 }
 
-std::string read_url(yaml::Mapping& from, std::string fallback) {
-  auto text = from.get_text("url", std::move(fallback));
+std::string read_url(yaml::Mapping& from, const std::string& fallback) {
+  auto text = from.get_text("url", fallback);
   if (const auto* node = from.find("url"); node != nullptr) {
     if (const auto url = http::parse_url(text); !url) {
       from.problem(*node, std::format("url: {}", url.error().message));

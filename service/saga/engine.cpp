@@ -200,10 +200,10 @@ class Engine::Impl final : public journal::Listener {
     return saga;
   }
 
-  void wait(std::string saga_id, const WaitFor& condition, SagaCallback callback) {
+  void wait(const std::string& saga_id, const WaitFor& condition, SagaCallback callback) {
     if (const auto partition = check_id(saga_id); !partition) {
       callback(std::unexpected(partition.error()));
-    } else if (!waiters_.wait(std::move(saga_id), condition, callback)) {
+    } else if (!waiters_.wait(saga_id, condition, callback)) {
       recorder_.queue_full("wait");
       callback(overloaded("callers"));
     }
@@ -322,7 +322,7 @@ void Engine::act(std::string saga_id, OperatorAction action, SagaCallback callba
   impl_->act(std::move(saga_id), std::move(action), std::move(callback));
 }
 Result<SagaPointer> Engine::get(std::string_view saga_id) const { return impl_->get(saga_id); }
-void Engine::wait(std::string saga_id, WaitFor condition, SagaCallback callback) { impl_->wait(std::move(saga_id), condition, std::move(callback)); }
+void Engine::wait(const std::string& saga_id, WaitFor condition, SagaCallback callback) { impl_->wait(saga_id, condition, std::move(callback)); }
 Result<journal::ListPage> Engine::list(const journal::ListQuery& query) const { return impl_->list(query); }
 Result<SagaPointer> Engine::find_by_business_key(std::string_view definition, std::string_view business_key) const {
   return impl_->find_by_business_key(definition, business_key);

@@ -98,7 +98,7 @@ class Engine final : public ReplySink {
   /// Errors: kNotFound, kInvalidArgument (not an id), kDataLoss, kUnavailable.
   [[nodiscard]] Result<SagaPointer> get(std::string_view saga_id) const;
   /// Holds no thread while it waits. Errors as get(), and kResourceExhausted for too many waiters.
-  void wait(std::string saga_id, WaitFor condition, SagaCallback callback);
+  void wait(const std::string& saga_id, WaitFor condition, SagaCallback callback);
   [[nodiscard]] Result<journal::ListPage> list(const journal::ListQuery& query) const;
   /// The newest saga with that business key; errors: kNotFound.
   [[nodiscard]] Result<SagaPointer> find_by_business_key(std::string_view definition, std::string_view business_key) const;

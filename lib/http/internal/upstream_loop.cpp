@@ -204,7 +204,7 @@ void UpstreamLoop::deadlines_reached() {
     if (found == exchanges_.end()) {
       continue;
     }
-    const auto exchange = *found;
+    const auto exchange = *found;  // NOLINT(performance-unnecessary-copy-initialization): finish() takes it out of the set
     const auto connection = exchange->connection;
     if (std::erase(waiting_, exchange) > 0) {
       waiting_gauge_.add(-1);

@@ -17,7 +17,7 @@ namespace outrigger::saga {
 class Unsent final {
  public:
   /// The destination of what was in flight when the process ended: known once the saga is loaded.
-  static constexpr std::string_view kAnywhere = "";
+  static constexpr std::string_view kAnywhere{};
 
   enum class Sent : std::uint8_t { kAll, kNoRoom };
 

@@ -31,11 +31,13 @@ std::unique_ptr<httplib::detail::MatcherBase> make_matcher(const std::string& pa
 }  // namespace
 
 void Routes::add(Method method, const std::string& pattern, httplib::Server::Handler handler) {
-  handlers_[static_cast<std::size_t>(method)].push_back({pattern, make_matcher(pattern), std::move(handler), {}});
+  auto matcher = make_matcher(pattern);
+  handlers_[static_cast<std::size_t>(method)].push_back({pattern, std::move(matcher), std::move(handler), {}});
 }
 
 void Routes::add(Method method, const std::string& pattern, httplib::Server::HandlerWithContentReader reader) {
-  readers_[static_cast<std::size_t>(method)].push_back({pattern, make_matcher(pattern), {}, std::move(reader)});
+  auto matcher = make_matcher(pattern);
+  readers_[static_cast<std::size_t>(method)].push_back({pattern, std::move(matcher), {}, std::move(reader)});
 }
 
 const Route* Routes::find(Method method, httplib::Request& request) const {

@@ -61,6 +61,7 @@ TEST(ListAnswer, HoldsSagasAndTheCursor) {
 TEST(Send, CarriesRequestIdAndTrace) {
   struct Sink final : http::Responder::Sink {
     void send(http::Response response) override { sent = std::move(response); }
+    std::shared_ptr<http::ResponseStream::Sink> stream(http::Response) override { return nullptr; }
     void on_gone(std::function<void()>) override {}
     http::Response sent;
   };
