@@ -109,6 +109,9 @@ Result<std::shared_ptr<const saga::SagaState>> RecordStore::load(std::string_vie
   if (!partition) {
     return nullptr;
   }
+  if (auto recent = impl_->recent().find(saga_id)) {
+    return recent;
+  }
   auto value = impl_->get(keys::saga(*partition, saga_id));
   if (!value) {
     return std::unexpected(value.error());

@@ -89,6 +89,9 @@ struct SagaState {
   bool operator==(const SagaState&) const = default;
 };
 
+/// Nothing can happen any more.
+[[nodiscard]] bool is_finished(SagaStatus status);
+
 /// "RUNNING", "STUCK", …, and "PENDING", "DISPATCHED", …: as the API shows them.
 [[nodiscard]] std::string_view name(SagaStatus status);
 [[nodiscard]] std::string_view name(StepStatus status);

@@ -188,33 +188,54 @@ Result<void> RecordStore::Impl::check_meta() {
   return {};
 }
 
-Result<void> RecordStore::Impl::write_state(const saga::SagaState& state, rocksdb::WriteBatch& write) const {
-  const auto key = keys::saga(state.partition, state.id);
-  const auto place = keys::newest_first(state.created_at, state.id);
+Result<std::optional<keys::SagaHead>> RecordStore::Impl::stored_head(const saga::SagaState& state) const {
+  if (const auto recent = recent_.find(state.id)) {
+    return keys::SagaHead{.status = recent->status, .created_at = recent->created_at, .updated_at = recent->updated_at};
+  }
   std::string old;
-  const auto status = db_->Get({}, key, &old);
-  if (status.ok()) {
-    const auto head = keys::decode_head(old);
-    if (!head) {
-      return damaged(std::format("the head of saga {}", state.id));
-    }
-    if (head->status != state.status) {
-      write.Delete(keys::listed(head->status, keys::newest_first(head->created_at, state.id)));
-    }
-    write.Delete(keys::finished(state.partition, head->updated_at, state.id));
-  } else if (status.IsNotFound()) {
-    if (!state.business_key.empty()) {
-      write.Put(keys::business(state.business_key, place), state.definition);
-    }
-  } else {
+  const auto status = db_->Get({}, keys::saga(state.partition, state.id), &old);
+  if (status.IsNotFound()) {
+    return std::nullopt;
+  }
+  if (!status.ok()) {
     return read_error(status);
   }
-  write.Put(key, keys::encode_head({.status = state.status, .created_at = state.created_at, .updated_at = state.updated_at}) + saga::encode(state));
-  write.Put(keys::listed(state.status, place), state.definition);
+  const auto head = keys::decode_head(old);
+  if (!head) {
+    return damaged(std::format("the head of saga {}", state.id));
+  }
+  return head;
+}
+
+/// Only index entries that change are written.
+Result<void> RecordStore::Impl::write_state(const saga::SagaState& state, rocksdb::WriteBatch& write) const {
+  const auto stored = stored_head(state);
+  if (!stored) {
+    return std::unexpected(stored.error());
+  }
+  const auto& head = *stored;
+  const auto place = keys::newest_first(state.created_at, state.id);
+  write.Put(keys::saga(state.partition, state.id),
+            keys::encode_head({.status = state.status, .created_at = state.created_at, .updated_at = state.updated_at}) + saga::encode(state));
+  if (!head && !state.business_key.empty()) {
+    write.Put(keys::business(state.business_key, place), state.definition);
+  }
+  if (!head || head->status != state.status) {
+    write.Put(keys::listed(state.status, place), state.definition);
+  }
+  if (head && head->status != state.status) {
+    write.Delete(keys::listed(head->status, keys::newest_first(head->created_at, state.id)));
+  }
+  const bool was_finished = head && saga::is_finished(head->status);
+  if (was_finished && (!state.is_finished() || head->updated_at != state.updated_at)) {
+    write.Delete(keys::finished(state.partition, head->updated_at, state.id));
+  }
   if (state.is_finished()) {
     write.Put(keys::finished(state.partition, state.updated_at, state.id), {});
+  }
+  if (state.is_finished() && !was_finished) {
     write.Delete(keys::unfinished(state.partition, state.id));
-  } else {
+  } else if (!state.is_finished() && (!head || was_finished)) {
     write.Put(keys::unfinished(state.partition, state.id), {});
   }
   return {};
@@ -268,6 +289,9 @@ Result<void> RecordStore::Impl::apply(const Batch& batch, std::span<const std::p
     write.Put(keys::definition(record.partition, record.hash), encode(record));
   }
   for (const auto& position : batch.positions) {
+    if (position.next == 0) {
+      continue;  // as position() says of what was never written: the embedded journal has no input to count
+    }
     write.Put(keys::position(position.partition), keys::big_endian(static_cast<std::uint64_t>(position.next)));
   }
   for (const auto& [name, value] : notes) {
@@ -278,6 +302,12 @@ Result<void> RecordStore::Impl::apply(const Batch& batch, std::span<const std::p
   if (const auto status = db_->Write(options, &write); !status.ok()) {
     return failed(store_error(status, settings_.folder));
   }
+  for (const auto& state : batch.states) {
+    recent_.wrote(state);
+  }
+  for (const auto& removal : batch.removals) {
+    recent_.forget(removal.saga_id);
+  }
   return {};
 }
 
@@ -287,6 +317,7 @@ Result<void> RecordStore::Impl::recover() {
     return {};
   }
   db_.reset();
+  recent_.clear();
   if (auto opened = open(); !opened) {
     return failed(std::unexpected(opened.error()));
   }

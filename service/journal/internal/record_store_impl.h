@@ -9,11 +9,15 @@
 #include <rocksdb/db.h>
 #include <rocksdb/write_batch.h>
 
+#include "service/journal/internal/recent_states.h"
+#include "service/journal/internal/store_keys.h"
 #include "service/journal/record_store.h"
 
 namespace outrigger::journal {
 
 inline constexpr std::uint32_t kStoreFormat = 1;
+/// Some 3 KiB each.
+inline constexpr std::size_t kRecentStates = 4096;
 
 /// What RocksDB reports, in the words of whoever must act on it.
 [[nodiscard]] std::unexpected<Error> store_error(const rocksdb::Status& status, const std::filesystem::path& folder);
@@ -30,6 +34,7 @@ class RecordStore::Impl final {
   /// Damage that was seen: health() says it until the process ends, whatever else works.
   [[nodiscard]] std::unexpected<Error> damaged(std::string_view what) const;
   [[nodiscard]] const Settings& settings() const { return settings_; }
+  [[nodiscard]] const RecentStates& recent() const { return recent_; }
 
   /// The value of a key; nothing when there is none.
   [[nodiscard]] Result<std::optional<std::string>> get(std::string_view key) const;
@@ -46,6 +51,8 @@ class RecordStore::Impl final {
  private:
   [[nodiscard]] bool can_write() const;
   [[nodiscard]] Result<void> check_meta();
+  /// What the index entries of a stored saga depend on; nothing when there is no such saga.
+  [[nodiscard]] Result<std::optional<keys::SagaHead>> stored_head(const saga::SagaState& state) const;
   [[nodiscard]] Result<void> write_state(const saga::SagaState& state, rocksdb::WriteBatch& write) const;
   [[nodiscard]] Result<void> write_removal(const Removal& removal, rocksdb::WriteBatch& write) const;
   [[nodiscard]] std::unexpected<Error> read_error(const rocksdb::Status& status) const;
@@ -53,6 +60,7 @@ class RecordStore::Impl final {
   [[nodiscard]] std::unexpected<Error> closed() const;
 
   const Settings settings_;
+  RecentStates recent_{kRecentStates};
   mutable std::shared_mutex mutex_;  ///< shared: use of db_; exclusive: closing and opening it
   std::unique_ptr<rocksdb::DB> db_;
   mutable std::mutex health_mutex_;

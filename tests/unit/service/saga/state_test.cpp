@@ -1,5 +1,7 @@
 #include "service/saga/state.h"
 
+#include <format>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -76,6 +78,31 @@ TEST(StateJson, ShowsWhatTheInterfacePromises) {
   EXPECT_EQ(json["steps"][0]["output"]["r"][1], 2);
   EXPECT_EQ(json["steps"][0]["error"], "invalid \xEF\xBF\xBD text");
   EXPECT_EQ(json["history"][0]["event"], "SAGA_STUCK");
+}
+
+TEST(StateJson, AnyTextStaysJsonOnOneLine) {
+  auto state = sample();
+  state.business_key = "a\"b\\c\nd\x01é";
+  for (const char* output : {"{\n  \"r\": [1,\r\n 2]\n}", "no json", "\"\xff\"", "[]", ""}) {
+    state.steps[0].output = output;
+    const auto text = to_json(state);
+    ASSERT_TRUE(nlohmann::json::accept(text)) << text;
+    EXPECT_FALSE(text.contains('\n') || text.contains('\r')) << text;
+    EXPECT_EQ(nlohmann::json::parse(text)["business_key"], state.business_key);
+  }
+  EXPECT_TRUE(nlohmann::json::parse(to_json(state))["steps"][0]["output"].is_null());
+  state.steps.clear();
+  state.history.clear();
+  EXPECT_EQ(nlohmann::json::parse(to_json(state))["history"], nlohmann::json::array());
+}
+
+TEST(FormatTime, IsTheDateAndTimeOfTheStandardLibrary) {
+  std::uint64_t random = 1;
+  for (int i = 0; i < 10'000; ++i) {
+    random = random * 6'364'136'223'846'793'005U + 1'442'695'040'888'963'407U;
+    const WallTime time(std::chrono::milliseconds((random >> 11U) % 253'402'300'800'000U));  // up to the year 9999
+    ASSERT_EQ(format_time(time), std::format("{:%FT%T}Z", time));
+  }
 }
 
 TEST(SagaId, NamesItsPartition) {
