@@ -21,8 +21,7 @@ class Inventory final : public Business {
           CREATE TABLE stock (sku TEXT PRIMARY KEY, name TEXT NOT NULL, initial INTEGER NOT NULL, on_hand INTEGER NOT NULL CHECK (on_hand >= 0));
           CREATE TABLE reservations (
             saga_id TEXT NOT NULL, order_id TEXT NOT NULL, sku TEXT NOT NULL REFERENCES stock (sku), quantity INTEGER NOT NULL,
-            status TEXT NOT NULL, PRIMARY KEY (saga_id, sku));
-          CREATE INDEX reservations_by_order ON reservations (order_id);
+            status TEXT NOT NULL, PRIMARY KEY (saga_id, sku)) WITHOUT ROWID;
         )sql");
         !made) {
       return made;

@@ -27,9 +27,8 @@ class Invoicing final : public Business {
           CREATE TABLE customers (id TEXT PRIMARY KEY, credit_limit_cents INTEGER NOT NULL);
           CREATE TABLE defaults (credit_limit_cents INTEGER NOT NULL);
           CREATE TABLE invoices (
-            saga_id TEXT PRIMARY KEY, order_id TEXT NOT NULL, customer_id TEXT NOT NULL, amount_cents INTEGER NOT NULL, status TEXT NOT NULL);
-          CREATE INDEX invoices_by_customer ON invoices (customer_id);
-          CREATE INDEX invoices_by_order ON invoices (order_id);
+            saga_id TEXT PRIMARY KEY, order_id TEXT NOT NULL, customer_id TEXT NOT NULL, amount_cents INTEGER NOT NULL, status TEXT NOT NULL)
+          WITHOUT ROWID;
         )sql");
         !made) {
       return made;

@@ -19,8 +19,8 @@ class Logistics final : public Business {
     if (const auto made = database.execute(R"sql(
           CREATE TABLE carriers (country TEXT NOT NULL, carrier TEXT NOT NULL, PRIMARY KEY (country, carrier));
           CREATE TABLE shipments (
-            saga_id TEXT PRIMARY KEY, order_id TEXT NOT NULL, country TEXT NOT NULL, carrier TEXT NOT NULL, status TEXT NOT NULL);
-          CREATE INDEX shipments_by_order ON shipments (order_id);
+            saga_id TEXT PRIMARY KEY, order_id TEXT NOT NULL, country TEXT NOT NULL, carrier TEXT NOT NULL, status TEXT NOT NULL)
+          WITHOUT ROWID;
         )sql");
         !made) {
       return made;
