@@ -13,8 +13,7 @@ namespace outrigger::service {
 
 namespace {
 
-Result<std::unique_ptr<journal::Journal>> open_kafka(const ServiceSettings& settings, const saga::Catalog& definitions, DemandExit demand_exit,
-                                                     telemetry::Registry& registry) {
+Result<std::set<std::string>> command_topics(const saga::Catalog& definitions) {
   std::set<std::string> topics;
   for (const auto& definition : definitions.all()) {
     for (const auto& step : definition->steps) {
@@ -28,6 +27,15 @@ Result<std::unique_ptr<journal::Journal>> open_kafka(const ServiceSettings& sett
       topics.insert(step.topic);
     }
   }
+  return topics;
+}
+
+Result<std::unique_ptr<journal::Journal>> open_kafka(const ServiceSettings& settings, const saga::Catalog& definitions, DemandExit demand_exit,
+                                                     telemetry::Registry& registry) {
+  const auto topics = command_topics(definitions);
+  if (!topics) {
+    return std::unexpected(topics.error());
+  }
   std::string bootstrap;
   for (const auto& broker : settings.kafka_bootstrap) {
     bootstrap += (bootstrap.empty() ? "" : ",") + broker;
@@ -39,7 +47,7 @@ Result<std::unique_ptr<journal::Journal>> open_kafka(const ServiceSettings& sett
   }
   return journal::open_kafka_journal(
       {.client = {.bootstrap = bootstrap, .client_id = std::format("outrigger-service-{}", settings.instance), .extra = {}},
-       .topics = {.generation = settings.kafka_topic_generation, .command_topics = {topics.begin(), topics.end()}},
+       .topics = {.generation = settings.kafka_topic_generation, .command_topics = {topics->begin(), topics->end()}},
        .create_topics = settings.kafka_create_topics,
        .instance = settings.instance,
        .cache_folder = settings.data_dir / std::format("kafka-cache-{}", settings.kafka_topic_generation),
@@ -49,6 +57,21 @@ Result<std::unique_ptr<journal::Journal>> open_kafka(const ServiceSettings& sett
 }
 
 }  // namespace
+
+Result<void> check_command_topics(const saga::Catalog& found, const saga::Catalog& of_the_start) {
+  const auto wanted = command_topics(found);
+  if (!wanted) {
+    return std::unexpected(wanted.error());
+  }
+  for (const auto& topic : *wanted) {
+    if (!command_topics(of_the_start)->contains(topic)) {
+      return fail(
+          ErrorCode::kFailedPrecondition,
+          std::format("a new definition sends to {}, which no definition of the start did: restart the service, which then checks the topic", topic));
+    }
+  }
+  return {};
+}
 
 Result<std::unique_ptr<journal::Journal>> open_journal(const ServiceSettings& settings, const saga::Catalog& definitions, DemandExit demand_exit,
                                                        telemetry::Registry& registry) {

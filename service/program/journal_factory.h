@@ -20,4 +20,8 @@ using DemandExit = std::function<void(int exit_code)>;
 [[nodiscard]] Result<std::unique_ptr<journal::Journal>> open_journal(const ServiceSettings& settings, const saga::Catalog& definitions,
                                                                      DemandExit demand_exit, telemetry::Registry& registry);
 
+/// With the Kafka journal a definition can be added while running only when its topics were checked at the start.
+/// Errors: kInvalidArgument (a URL), kFailedPrecondition.
+[[nodiscard]] Result<void> check_command_topics(const saga::Catalog& found, const saga::Catalog& of_the_start);
+
 }  // namespace outrigger::service

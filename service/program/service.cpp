@@ -15,7 +15,9 @@
 #include "service/http_participants/http_transport.h"
 #include "service/orders/in_process_transport.h"
 #include "service/program/carriers.h"
+#include "service/program/definition_watch.h"
 #include "service/program/journal_factory.h"
+#include "service/program/metrics.h"
 #include "service/routes/api.h"
 #include "service/saga/engine.h"
 
@@ -27,9 +29,6 @@ using namespace std::chrono_literals;
 // Waits of clients that hold no thread would else hold the drain: they are answered with the state as it is.
 constexpr auto kLongestWaitInDrain = 2s;
 constexpr auto kLookAgain = 5ms;
-
-constexpr telemetry::MetricInfo kBuild{"outrigger_build_info", "Always 1; the label says which release runs."};
-constexpr telemetry::MetricInfo kLogDropped{"outrigger_log_records_dropped_total", "Log records dropped because the queue was full."};
 
 // Participants in this process; none when the journal brings commands to them elsewhere.
 Result<std::unique_ptr<orders::InProcessTransport>> open_participants(const ServiceSettings& settings, telemetry::Registry& registry) {
@@ -96,14 +95,23 @@ struct Service::Parts {
   std::unique_ptr<routes::Api> api;
   std::unique_ptr<http::Server> server;
   std::unique_ptr<http::Server> operations;
+  saga::Catalog definitions_of_the_start;
+  std::unique_ptr<DefinitionWatch> definition_watch;
 
   ~Parts() {
+    definition_watch->stop();
     server.reset();
     if (engine) {
       engine->stop();
     }
     stop_participants();
     operations.reset();
+  }
+
+  [[nodiscard]] Result<std::vector<std::shared_ptr<const saga::Definition>>> adopt(const saga::Catalog& found) const {
+    const auto checked =
+        carriers ? check_destinations(found, *in_process, *http_participants) : check_command_topics(found, definitions_of_the_start);
+    return checked ? engine->add_definitions(found) : std::unexpected(checked.error());
   }
 
   void stop_participants() const {
@@ -120,9 +128,13 @@ Service::~Service() = default;
 Result<std::unique_ptr<Service>> Service::open(const ServiceSettings& settings) {
   auto parts = std::make_unique<Parts>();
   parts->settings = settings;
-  parts->registry.gauge(kBuild, {{"version", OUTRIGGER_VERSION}}).set(1);
-  parts->registry.counter_function(kLogDropped, [] { return static_cast<double>(telemetry::dropped_log_records()); });
+  parts->registry.gauge(metrics::kBuild, {{"version", OUTRIGGER_VERSION}}).set(1);
+  parts->registry.counter_function(metrics::kLogDropped, [] { return static_cast<double>(telemetry::dropped_log_records()); });
 
+  // Before they are read: what changes in between is a change.
+  parts->definition_watch = std::make_unique<DefinitionWatch>(
+      DefinitionWatch::Settings{.folder = settings.definitions, .interval = settings.definitions_interval},
+      [raw = parts.get()](const saga::Catalog& found) { return raw->adopt(found); }, parts->registry);
   auto definitions = saga::Catalog::load(settings.definitions);
   if (!definitions) {
     return std::unexpected(definitions.error());
@@ -150,6 +162,7 @@ Result<std::unique_ptr<Service>> Service::open(const ServiceSettings& settings) 
       return std::unexpected(checked.error());
     }
   }
+  parts->definitions_of_the_start = *definitions;
   parts->engine = std::make_unique<saga::Engine>(
       saga::EngineSettings{.lanes = settings.lanes, .max_input_bytes = settings.max_body_bytes, .retention = settings.retention},
       *std::move(definitions), *parts->journal, parts->carriers.get(), parts->registry);
@@ -188,7 +201,9 @@ Result<void> Service::start() {
     parts.in_process->start(*parts.engine);
     parts.http_participants->start(*parts.engine);
   }
-  return parts.operations->start().and_then([&] { return parts.engine->run(); }).and_then([&] { return parts.server->start(); });
+  return parts.operations->start().and_then([&] { return parts.engine->run(); }).and_then([&] { return parts.server->start(); }).transform([&] {
+    parts.definition_watch->start();
+  });
 }
 
 Result<void> Service::ready() const { return parts_->engine->ready(); }

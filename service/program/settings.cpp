@@ -54,6 +54,8 @@ void declare(config::Settings& keys, ServiceSettings& settings) {
 
   keys.path("data-dir", settings.data_dir, "Folder of the store and the participants' databases; of one process alone");
   keys.path("definitions", settings.definitions, "Folder of saga definitions (*.yaml)");
+  keys.duration("definitions-interval", settings.definitions_interval, 0ms, 3'600'000ms,
+                "How often that folder is looked at for new definitions; 0: only at the start");
   keys.path("catalogue", settings.catalogue, "Products, carriers and customers that new participants' databases start with");
   keys.text("instance", settings.instance, "Name of this instance, the same after a restart");
   keys.number("lanes", settings.lanes, 0U, 256U, "Threads that run sagas; 0: one per CPU, at most 4");

@@ -27,6 +27,7 @@ struct ServiceSettings {
 
   std::filesystem::path data_dir = "/var/lib/outrigger/data";
   std::filesystem::path definitions = "/usr/local/share/outrigger/definitions";
+  std::chrono::milliseconds definitions_interval{5'000};
   std::filesystem::path catalogue = "/usr/local/share/outrigger/catalogue.yaml";
   std::string instance;  ///< default: the host's name
   unsigned lanes = 0;

@@ -54,19 +54,26 @@ Result<Catalog> Catalog::load(const std::filesystem::path& folder) {
   return catalog;
 }
 
-Result<void> Catalog::add(Definition definition) {
-  auto& versions = by_name_[definition.name];
-  if (const auto known = versions.find(definition.version); known != versions.end()) {
-    if (known->second->hash == definition.hash) {
-      return {};
-    }
+Result<void> Catalog::add(Definition definition) { return add(std::make_shared<const Definition>(std::move(definition))); }
+
+Result<void> Catalog::add(std::shared_ptr<const Definition> definition) {
+  const auto& known = by_name_[definition->name].try_emplace(definition->version, definition).first->second;
+  if (known->hash != definition->hash) {
     return fail(ErrorCode::kAlreadyExists,
                 std::format("version {} of '{}' is defined twice with different content: a definition never changes, raise metadata.version",
-                            definition.version, definition.name));
+                            definition->version, definition->name));
   }
-  const auto version = definition.version;
-  versions[version] = std::make_shared<const Definition>(std::move(definition));
   return {};
+}
+
+Result<Catalog> Catalog::merged_with(const Catalog& more) const {
+  auto merged = *this;
+  for (const auto& definition : more.all()) {
+    if (const auto added = merged.add(definition); !added) {
+      return std::unexpected(added.error());
+    }
+  }
+  return merged;
 }
 
 std::shared_ptr<const Definition> Catalog::latest(std::string_view name) const {

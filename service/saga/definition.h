@@ -81,7 +81,7 @@ struct Definition {
 /// Errors: kInvalidArgument with every problem found, one a line, as "file:line:column: what; remedy".
 [[nodiscard]] Result<Definition> parse_definition(std::string_view text, std::string_view file_name);
 
-/// The definitions a process starts sagas from. Immutable after loading, so safe to share between threads.
+/// Definitions that sagas are started from. Immutable after loading, so safe to share between threads.
 class Catalog final {
  public:
   /// Every *.yaml and *.yml in a folder, not below it.
@@ -91,12 +91,16 @@ class Catalog final {
   /// Errors: kAlreadyExists when the same name and version is there with another content.
   [[nodiscard]] Result<void> add(Definition definition);
 
+  /// These and those of `more`, which may repeat some. Errors: as add(); what is wrong is named.
+  [[nodiscard]] Result<Catalog> merged_with(const Catalog& more) const;
+
   /// The highest version, or nothing.
   [[nodiscard]] std::shared_ptr<const Definition> latest(std::string_view name) const;
   [[nodiscard]] std::shared_ptr<const Definition> by_hash(std::string_view hash) const;
   [[nodiscard]] std::vector<std::shared_ptr<const Definition>> all() const;
 
  private:
+  [[nodiscard]] Result<void> add(std::shared_ptr<const Definition> definition);
   std::map<std::string, std::map<std::uint32_t, std::shared_ptr<const Definition>>, std::less<>> by_name_;
 };
 

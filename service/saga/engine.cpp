@@ -6,6 +6,7 @@
 #include <format>
 #include <future>
 #include <map>
+#include <mutex>
 #include <thread>
 
 #include "lib/runtime/cpu.h"
@@ -36,6 +37,7 @@ class Engine::Impl final : public journal::Listener {
   Impl(EngineSettings settings, Catalog catalog, journal::Journal& journal, CommandTransport* transport, telemetry::Registry& registry)
       : settings_(std::move(settings)),
         catalog_(std::move(catalog)),
+        current_catalog_(std::make_shared<const Catalog>(catalog_)),
         journal_(journal),
         transport_(transport),
         recorder_(registry),
@@ -144,12 +146,29 @@ class Engine::Impl final : public journal::Listener {
   }
 
   // What Engine offers.
+  [[nodiscard]] Result<std::vector<std::shared_ptr<const Definition>>> add_definitions(const Catalog& found) {
+    const std::lock_guard lock(catalog_mutex_);
+    auto merged = current_catalog_->merged_with(found);
+    if (!merged) {
+      return std::unexpected(merged.error());
+    }
+    std::vector<std::shared_ptr<const Definition>> added;
+    for (const auto& definition : found.all()) {
+      if (current_catalog_->by_hash(definition->hash) == nullptr) {
+        recorder_.expect(definition->name);
+        added.push_back(definition);
+      }
+    }
+    current_catalog_ = std::make_shared<const Catalog>(std::move(*merged));
+    return added;
+  }
+
   void start(StartRequest request, StartCallback callback) {
     if (is_stopping_ || !is_running_) {
       callback(stopping());
       return;
     }
-    const auto definition = catalog_.latest(request.definition);
+    const auto definition = current_catalog()->latest(request.definition);
     if (definition == nullptr) {
       callback(fail(ErrorCode::kNotFound, std::format("no saga definition is named '{}'", request.definition)));
       return;
@@ -293,10 +312,17 @@ class Engine::Impl final : public journal::Listener {
     return partition;
   }
 
+  [[nodiscard]] std::shared_ptr<const Catalog> current_catalog() const {
+    const std::lock_guard lock(catalog_mutex_);
+    return current_catalog_;
+  }
+
   [[nodiscard]] Lane& lane_of(std::uint32_t partition) { return *lanes_[partition % lanes_.size()]; }
 
   const EngineSettings settings_;
-  const Catalog catalog_;
+  const Catalog catalog_;  ///< of the start: what lanes know without having been told
+  mutable std::mutex catalog_mutex_;
+  std::shared_ptr<const Catalog> current_catalog_;
   journal::Journal& journal_;
   CommandTransport* transport_;
   Recorder recorder_;
@@ -317,6 +343,7 @@ Engine::~Engine() { impl_->stop(); }
 
 Result<void> Engine::run() { return impl_->run(); }
 void Engine::stop() { impl_->stop(); }
+Result<std::vector<std::shared_ptr<const Definition>>> Engine::add_definitions(const Catalog& found) { return impl_->add_definitions(found); }
 void Engine::start(StartRequest request, StartCallback callback) { impl_->start(std::move(request), std::move(callback)); }
 void Engine::act(std::string saga_id, OperatorAction action, SagaCallback callback) {
   impl_->act(std::move(saga_id), std::move(action), std::move(callback));

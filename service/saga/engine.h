@@ -92,6 +92,10 @@ class Engine final : public ReplySink {
   /// Takes no more, commits what is queued, gives the partitions back, joins. Waiters are answered. Idempotent.
   void stop();
 
+  /// Takes in what is new of `found`, while running: later starts use the highest version, sagas that run keep theirs. All or nothing.
+  /// Returns what was new. Errors: kAlreadyExists (a version that is known with another content).
+  [[nodiscard]] Result<std::vector<std::shared_ptr<const Definition>>> add_definitions(const Catalog& found);
+
   void start(StartRequest request, StartCallback callback);
   void act(std::string saga_id, OperatorAction action, SagaCallback callback);
 

@@ -1,6 +1,7 @@
 """Start, drain and refusal of the service."""
 import subprocess
 import threading
+import time
 
 import daemons
 import order_client
@@ -133,3 +134,30 @@ class Refusal(StackTest):
         code, out, _ = self.run_service("--version")
         self.assertEqual(code, 0)
         self.assertRegex(out, r"^outrigger-service \d+\.\d+\.\d+\n$")
+
+
+class Definitions(StackTest):
+    def test_one_added_while_running_is_used_and_a_wrong_one_refused(self):
+        folder = self.folder / "definitions"
+        folder.mkdir()
+        text = (daemons.DEFINITIONS / "order-fulfilment.yaml").read_text()
+        (folder / "one.yaml").write_text(text)
+        service = self.start_service("--definitions-interval", "20ms", definitions=folder)
+        client = self.client(service)
+        operations = self.operations(service)
+
+        def version_of_a_start():
+            key = f"k{time.monotonic_ns()}"
+            status, _, saga = client.request("POST", "/v1/sagas/order-fulfilment?wait=10s", make_order(key), {"Idempotency-Key": key})
+            self.assertEqual((status, saga["status"]), (200, "COMPLETED"), saga)
+            return saga["definition_version"]
+
+        self.assertEqual(version_of_a_start(), 1)
+        (folder / "two.yaml").write_text(text.replace("version: 1", "version: 2", 1))
+        eventually(lambda: version_of_a_start() == 2, what="a start with version 2")
+        (folder / "three.yaml").write_text("kind: nonsense\n")
+        eventually(lambda: "outrigger_definitions_refused 1" in operations.request("GET", "/metrics")[2], what="the refusal in the metrics")
+        eventually(lambda: "three.yaml:1:" in service.log_text(), what="the file and line in the log")
+        self.assertEqual(version_of_a_start(), 2)
+        (folder / "three.yaml").unlink()
+        eventually(lambda: "outrigger_definitions_refused 0" in operations.request("GET", "/metrics")[2], what="the end of the refusal")

@@ -28,7 +28,7 @@ rocksdb::Options make_options(rocksdb::Env* env) {
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   options.track_and_verify_wals_in_manifest = true;
   // Small: a process that keeps a few thousand sagas should not hold tens of megabytes for it.
-  options.write_buffer_size = std::size_t{4} << 20U;
+  options.write_buffer_size = std::size_t{8} << 20U;
   options.max_write_buffer_number = 2;
   options.max_total_wal_size = std::size_t{32} << 20U;
   options.max_open_files = 128;

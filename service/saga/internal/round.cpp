@@ -17,7 +17,7 @@ std::unexpected<Error> not_here(std::uint32_t partition) {
 }  // namespace
 
 std::shared_ptr<const Definition> KnownDefinitions::find(std::string_view hash) const {
-  if (const auto stored = stored_.find(hash); stored != stored_.end()) {
+  if (const auto stored = learnt_.find(hash); stored != learnt_.end()) {
     return stored->second;
   }
   return catalog_.by_hash(hash);
@@ -34,7 +34,13 @@ Result<std::shared_ptr<const Definition>> KnownDefinitions::add(const journal::D
   if (definition->hash != record.hash) {
     return fail(ErrorCode::kDataLoss, std::format("the stored definition {} gives the hash {}", record.hash, definition->hash));
   }
-  return stored_[record.hash] = std::make_shared<const Definition>(std::move(*definition));
+  return learnt_[record.hash] = std::make_shared<const Definition>(std::move(*definition));
+}
+
+void KnownDefinitions::learn(const std::shared_ptr<const Definition>& definition) {
+  if (find(definition->hash) == nullptr) {
+    learnt_[definition->hash] = definition;
+  }
 }
 
 LaneIndex::Partition* Round::own(std::uint32_t partition) { return parts_.index.find(partition); }
@@ -104,6 +110,7 @@ void Round::take(StartInput input) {
         std::format("definition '{}' version {} differs from the one that ran before: raise metadata.version", definition.name, definition.version)));
     return;
   }
+  parts_.definitions.learn(input.definition);
   if (!partition->definitions.contains(definition.hash) && new_definitions_.insert({input.partition, definition.hash}).second) {
     batch_.definitions.push_back({.partition = input.partition, .hash = definition.hash, .body = definition.body});
   }

@@ -17,17 +17,19 @@
 
 namespace outrigger::saga {
 
-/// The definitions a lane can run: the catalogue's, and those that came out of its partitions. Used by the lane's thread.
+/// The definitions a lane can run: the catalogue's, those that came out of its partitions, and those that a start brought, which were
+/// added while running. Used by the lane's thread.
 class KnownDefinitions final {
  public:
   explicit KnownDefinitions(const Catalog& catalog) : catalog_(catalog) {}
   [[nodiscard]] std::shared_ptr<const Definition> find(std::string_view hash) const;
   /// Errors: kDataLoss when the stored body does not give the hash it is stored under.
   [[nodiscard]] Result<std::shared_ptr<const Definition>> add(const journal::DefinitionRecord& record);
+  void learn(const std::shared_ptr<const Definition>& definition);
 
  private:
   const Catalog& catalog_;
-  std::map<std::string, std::shared_ptr<const Definition>, std::less<>> stored_;
+  std::map<std::string, std::shared_ptr<const Definition>, std::less<>> learnt_;
 };
 
 /// decide(); a test may put another in its place, to prove that it would notice.
@@ -39,7 +41,7 @@ class Round final {
  public:
   struct Parts {
     const journal::Journal& journal;
-    const KnownDefinitions& definitions;
+    KnownDefinitions& definitions;
     LaneIndex& index;
     Recorder& recorder;
     const std::function<std::string()>& make_ulid;

@@ -337,6 +337,38 @@ TEST_F(EngineTest, FinishedSagasAndTheirKeysGoAfterTheirRetention) {
   EXPECT_TRUE(start("a").value().created);
 }
 
+TEST_F(EngineTest, ADefinitionAddedWhileRunningIsUsedByLaterStartsAndSurvivesARestart) {
+  const auto before = start("a").value();
+  auto second = outrigger::testing::make_sequence({.steps = 1}).body;
+  second.replace(second.find("\"version\":1"), 11, "\"version\":2");
+  Catalog found;
+  ASSERT_TRUE(found.add(parse_definition(second, "second").value()).has_value());
+  ASSERT_EQ(engine_->add_definitions(found).value().size(), 1U);
+  EXPECT_TRUE(engine_->add_definitions(found).value().empty()) << "it is known by now";
+  const auto after = start("b").value();
+  EXPECT_EQ(after.saga->definition_version, 2U);
+  close();
+  open();  // without the second version: the sagas that run bring it
+  for (int i = 0; i < 4; ++i) {
+    reply(next_command());
+  }
+  EXPECT_EQ(wait(before.saga->id, std::nullopt).value()->definition_version, 1U);
+  EXPECT_EQ(wait(after.saga->id, std::nullopt).value()->status, SagaStatus::kCompleted);
+}
+
+TEST_F(EngineTest, AKnownVersionWithOtherContentIsRefusedAndNothingOfItsFolderTaken) {
+  Catalog found;
+  ASSERT_TRUE(found.add(outrigger::testing::make_sequence({.steps = 2})).has_value());
+  auto other = outrigger::testing::make_sequence().body;
+  other.replace(other.find("\"sequence\""), 10, "\"another\"");
+  ASSERT_TRUE(found.add(parse_definition(other, "other").value()).has_value());
+  EXPECT_EQ(engine_->add_definitions(found).error().code, ErrorCode::kAlreadyExists);
+  std::promise<ErrorCode> answer;
+  engine_->start({.definition = "another", .idempotency_key = "k", .business_key = {}, .input = "1", .traceparent = {}},
+                 [&](const Result<Started>& started) { answer.set_value(started.error().code); });
+  EXPECT_EQ(answer.get_future().get(), ErrorCode::kNotFound);
+}
+
 TEST_F(EngineTest, RefusesToRunAChangedDefinitionUnderItsOldVersion) {
   start("a").value();
   close();
