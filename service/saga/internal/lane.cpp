@@ -184,7 +184,7 @@ void Lane::take_timers(Round& round) {
       return;
     }
     // A command that was never handed over has not timed out: the participant did not see it. The saga's deadline still counts.
-    if (unsent_.contains(due->first)) {
+    if (unsent_.waits_for_room(due->first)) {
       const auto saga = parts_.journal.load(due->first);
       if (saga && *saga != nullptr && ((*saga)->status != SagaStatus::kRunning || (*saga)->deadline_passed || (*saga)->deadline > now)) {
         index_.arm(due->first, now + milliseconds(100));
@@ -283,6 +283,11 @@ bool Lane::send_unsent() {
     const auto saga = index_.is_tracked(id) ? parts_.journal.load(id) : Result<std::shared_ptr<const SagaState>>(nullptr);
     const auto definition = saga && *saga != nullptr ? definitions_.find((*saga)->definition_hash) : nullptr;
     if (definition == nullptr) {
+      return Unsent::Sent::kAll;
+    }
+    // Its time was up before the restart: the timer, which fires first, decides what is sent. A send now would start an attempt that no
+    // timer ends when the process dies again, and so for ever.
+    if (const auto due = next_due(**saga); destination == Unsent::kAnywhere && due && *due <= parts_.settings.clock()) {
       return Unsent::Sent::kAll;
     }
     for (const auto& command : commands_in_flight(*definition, **saga)) {

@@ -8,9 +8,9 @@ void Unsent::add(std::string_view destination, const std::string& saga_id) {
   }
 }
 
-bool Unsent::contains(const std::string& saga_id) const {
-  const auto first = pairs_.lower_bound({saga_id, {}});
-  return first != pairs_.end() && first->first == saga_id;
+bool Unsent::waits_for_room(const std::string& saga_id) const {
+  const auto first_with_destination = pairs_.upper_bound({saga_id, std::string(kAnywhere)});
+  return first_with_destination != pairs_.end() && first_with_destination->first == saga_id;
 }
 
 bool Unsent::send(std::size_t at_most, const std::function<Sent(const std::string& destination, const std::string& saga_id)>& send) {

@@ -24,7 +24,8 @@ class Unsent final {
   /// Once for each pair.
   void add(std::string_view destination, const std::string& saga_id);
   [[nodiscard]] bool waits_for(std::string_view destination) const { return queues_.contains(destination); }
-  [[nodiscard]] bool contains(const std::string& saga_id) const;
+  /// A command of the saga found no room at its participant, which has not seen it. (What was in flight when the process ended was seen.)
+  [[nodiscard]] bool waits_for_room(const std::string& saga_id) const;
   [[nodiscard]] bool empty() const { return queues_.empty(); }
 
   /// The oldest first for each destination, until it has no room or `at_most` were tried. `send` may add. True: something was sent.
