@@ -29,8 +29,9 @@ inline constexpr std::array<std::string_view, 14> kLimits{
 inline constexpr telemetry::MetricInfo kHandlerErrors{"outrigger_http_handler_errors_total",
                                                       "Handlers that threw, or whose answer could not be sent; the client got 500."};
 
-inline constexpr telemetry::MetricInfo kUpstreamRequests{"outrigger_http_upstream_requests_total",
-                                                         "Requests to the upstream by result: answered, or why there is no answer."};
+inline constexpr telemetry::MetricInfo kUpstreamRequests{
+    "outrigger_http_upstream_requests_total",
+    "Requests to the upstream by result: answered, cancelled (its reader went), or why there is no whole answer."};
 inline constexpr telemetry::MetricInfo kUpstreamConnections{"outrigger_http_upstream_connections",
                                                             "Connections to the upstream, kept ones included."};
 inline constexpr telemetry::MetricInfo kUpstreamWaiting{"outrigger_http_upstream_waiting", "Requests that wait for a connection to the upstream."};

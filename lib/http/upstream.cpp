@@ -15,7 +15,12 @@ struct Upstream::State {
   std::vector<std::unique_ptr<internal::UpstreamLoop>> loops;
   std::atomic<std::size_t> next{0};
 
-  internal::UpstreamLoop& loop() { return *loops[next.fetch_add(1, std::memory_order_relaxed) % loops.size()]; }
+  internal::UpstreamLoop& loop() {
+    if (loops.empty()) {
+      impossible("an upstream client is used before it was started", settings.name);
+    }
+    return *loops[next.fetch_add(1, std::memory_order_relaxed) % loops.size()];
+  }
 };
 
 Upstream::Upstream(UpstreamSettings settings, telemetry::Registry& registry) : state_(new State{std::move(settings), registry, {}, 0}) {}
@@ -43,12 +48,9 @@ Result<void> Upstream::start() {
   return {};
 }
 
-void Upstream::send(UpstreamRequest request, Callback callback) {
-  if (state_->loops.empty()) {
-    impossible("an upstream client is used before it was started", state_->settings.name);
-  }
-  state_->loop().send(std::move(request), std::move(callback));
-}
+void Upstream::send(UpstreamRequest request, Callback callback) { state_->loop().send(std::move(request), std::move(callback)); }
+
+void Upstream::read(UpstreamRequest request, std::shared_ptr<AnswerReader> reader) { state_->loop().send(std::move(request), std::move(reader)); }
 
 void Upstream::run_after(std::chrono::nanoseconds delay, std::move_only_function<void()> task) { state_->loop().run_after(delay, std::move(task)); }
 

@@ -20,6 +20,7 @@ void declare(config::Settings& keys, SidecarSettings& settings) {
   keys.port("http-port", settings.http_port, "Port that clients of the service reach; 0: any free one, see --port-file");
   keys.text("upstream", settings.upstream, "The service, ADDRESS:PORT");
   keys.number<std::size_t>("upstream-connections", settings.upstream_connections, 1, 65'536, "Connections to the service at once");
+  keys.duration("upstream-stall", settings.upstream_stall, 100ms, 3'600'000ms, "Longest silence in the midst of an answer of the service");
   keys.number<std::size_t>("upstream-waiting", settings.upstream_waiting, 0, 1'000'000, "Requests that may wait for one of them");
   keys.duration("request-timeout", settings.request_timeout, 1ms, 3'600'000ms,
                 "For the service's whole answer, an injected delay included; longer than the longest ?wait= it offers");

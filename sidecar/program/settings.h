@@ -18,6 +18,7 @@ struct SidecarSettings {
   std::string upstream = "127.0.0.1:8000";
   std::size_t upstream_connections = 128;
   std::size_t upstream_waiting = 1'024;
+  std::chrono::milliseconds upstream_stall{60'000};
   std::chrono::milliseconds request_timeout{90'000};
   std::string health_address = "127.0.0.1";
   std::uint16_t health_port = 9901;

@@ -55,7 +55,7 @@ struct Sidecar::Parts {
                                                                        .port = application.port,
                                                                        .max_connections = settings.upstream_connections,
                                                                        .max_waiting = settings.upstream_waiting,
-                                                                       .max_body_bytes = settings.max_body_bytes},
+                                                                       .stall = settings.upstream_stall},
                                                 registry);
     proxy = std::make_unique<gateway::Proxy>(
         gateway::ProxySettings{.deadline = settings.request_timeout}, *upstream,

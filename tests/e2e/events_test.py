@@ -122,6 +122,16 @@ class Events(StackTest):
         self.assertEqual(client.request("GET", "/v1/sagas/nonsense/events")[0], 400)
         self.assertEqual(client.request("GET", "/v1/sagas/p1-01ARZ3NDEKTSV4RRFFQ69G5FAV/events", headers={"Last-Event-ID": "x"})[0], 400)
 
+    def test_events_pass_the_sidecar_while_the_saga_runs(self):
+        service = self.start_service("--participant-latency", "1s")
+        sidecar = self.start_sidecar(service)
+        saga = self.start_order(service)
+        stream = self.open(sidecar, saga)
+        self.assertEqual(stream.events(most=1)[0][1]["event"], "SAGA_STARTED")
+        self.assertEqual(self.client(service).request("GET", f"/v1/sagas/{saga['id']}")[2]["status"], "RUNNING")
+        stream.close()
+        eventually(lambda: self.open_streams(service) == 0, within=5.0, what="the service lets go of a client that left the sidecar")
+
     def test_a_stream_passes_the_sidecar(self):
         service = self.start_service("--participant-latency", "50ms")
         sidecar = self.start_sidecar(service)

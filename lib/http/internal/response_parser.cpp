@@ -14,7 +14,7 @@ struct ResponseParser::Callbacks {
 
   static int on_header_field(llhttp_t* parser, const char* at, std::size_t size) {
     auto& p = self(parser);
-    if (!p.in_trailer_) {
+    if (!p.has_head_) {
       if (p.response_.headers.size() < p.field_count_ + 1) {
         p.response_.headers.emplace_back();
       }
@@ -35,7 +35,7 @@ struct ResponseParser::Callbacks {
       return p.stop("a header field of the answer is folded over lines");
     }
     p.value_end_ = at + size;
-    if (!p.in_trailer_) {
+    if (!p.has_head_) {
       p.response_.headers.back().second.append(at, size);
     }
     return p.count_head_bytes(size);
@@ -69,22 +69,26 @@ struct ResponseParser::Callbacks {
       return p.stop("the answer's body is larger than this client reads");
     }
     p.keeps_alive_ = llhttp_should_keep_alive(parser) == 1;
-    p.in_trailer_ = response.status >= 200;
+    if (has_body && (parser->flags & F_CHUNKED) == 0 && (parser->flags & F_CONTENT_LENGTH) != 0) {
+      p.body_length_ = parser->content_length;
+    }
+    p.has_head_ = response.status >= 200;
     return p.answers_head_ && response.status >= 200 ? 1 : 0;
   }
 
   static int on_body(llhttp_t* parser, const char* at, std::size_t size) {
     auto& p = self(parser);
-    if (p.response_.body.size() + size > p.limits_.max_body_bytes) {
+    if (size > p.limits_.max_body_bytes - p.body_bytes_) {
       return p.stop("the answer's body is larger than this client reads");
     }
+    p.body_bytes_ += size;
     p.response_.body.append(at, size);
     return HPE_OK;
   }
 
   static int on_message_complete(llhttp_t* parser) {
     auto& p = self(parser);
-    if (p.response_.status >= 200) {
+    if (p.has_head_) {
       return HPE_PAUSED;
     }
     // An interim answer; the sizes go on counting, so that an endless row of them is bounded.
@@ -135,7 +139,7 @@ ResponseParser::Event ResponseParser::feed(std::string_view bytes) {
     const char* const reason = llhttp_get_error_reason(&parser_);
     return bad(reason != nullptr ? reason : "the answer is not HTTP/1.1");
   }
-  if (raw_bytes_ > (std::size_t{64} << 10U) + limits_.max_head_bytes + 16 * response_.body.size()) {
+  if (raw_bytes_ > (std::size_t{64} << 10U) + limits_.max_head_bytes + 16 * body_bytes_) {
     return bad("the chunks of the answer carry too little");
   }
   return Event::kNeedMore;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <format>
+#include <limits>
 #include <system_error>
 
 namespace outrigger::http::internal {
@@ -76,7 +77,9 @@ void UpstreamConnection::send(std::shared_ptr<Exchange> exchange) {
 
 void UpstreamConnection::write() {
   const auto& settings = loop_.settings();
-  parser_.emplace(ResponseLimits{settings.max_head_bytes, settings.max_header_fields, settings.max_body_bytes},
+  is_paused_ = false;
+  parser_.emplace(ResponseLimits{settings.max_head_bytes, settings.max_header_fields,
+                                 exchange_->reader() == nullptr ? settings.max_body_bytes : std::numeric_limits<std::size_t>::max()},
                   exchange_->request.method == Method::kHead);
   head_ = head_of(exchange_->request);
   sent_ = 0;
@@ -117,7 +120,7 @@ void UpstreamConnection::write_some() {
 }
 
 void UpstreamConnection::wait_readable() {
-  if (is_closed_ || is_waiting_readable_) {
+  if (is_closed_ || is_waiting_readable_ || is_paused_) {
     return;
   }
   is_waiting_readable_ = true;
@@ -158,15 +161,41 @@ void UpstreamConnection::on_readable() {
         return;
       case ResponseParser::Event::kNeedMore: break;
     }
-    if (size < buffer.size()) {
+    if (!hand_on() || size < buffer.size()) {
       break;
     }
   }
   wait_readable();
 }
 
+/// To the reader, if there is one, what has come. False: it has no room.
+bool UpstreamConnection::hand_on() {
+  if (exchange_->reader() == nullptr || !parser_->has_head()) {
+    return true;
+  }
+  if (!exchange_->has_begun) {
+    loop_.begin(exchange_, parser_->take_response(), parser_->body_length());
+    return true;
+  }
+  if (auto bytes = parser_->take_body(); !bytes.empty()) {
+    is_paused_ = !exchange_->reader()->more(std::move(bytes));
+    loop_.set_stall(*exchange_, !is_paused_);
+  }
+  return !is_paused_;
+}
+
+void UpstreamConnection::resume() {
+  if (std::exchange(is_paused_, false)) {
+    wait_readable();
+  }
+}
+
 void UpstreamConnection::answer_is_complete() {
   const auto self = shared_from_this();
+  if (exchange_->has_begun) {
+    static_cast<void>(hand_on());
+    is_paused_ = false;
+  }
   const auto exchange = std::exchange(exchange_, nullptr);
   const bool is_reusable = parser_->keeps_alive() && sent_ == head_.size() + exchange->request.body.size();
   auto response = parser_->take_response();

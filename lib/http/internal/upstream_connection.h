@@ -19,6 +19,7 @@ class UpstreamConnection final : public DeadlineEntry, public std::enable_shared
 
   void connect(std::shared_ptr<Exchange> exchange);
   void send(std::shared_ptr<Exchange> exchange);  ///< on a free connection
+  void resume();                                  ///< the reader of a paused answer has room
   void deadline_reached();                        ///< to connect, or idle
   /// Gives the exchange up without finishing it: its deadline has passed, or the loop stops.
   void close();
@@ -28,6 +29,7 @@ class UpstreamConnection final : public DeadlineEntry, public std::enable_shared
   void write_some();
   void wait_readable();
   void on_readable();
+  [[nodiscard]] bool hand_on();
   void answer_is_complete();
   void fail(ErrorCode code, std::string message);
 
@@ -40,6 +42,7 @@ class UpstreamConnection final : public DeadlineEntry, public std::enable_shared
   bool is_connected_ = false;
   bool was_used_ = false;
   bool is_waiting_readable_ = false;
+  bool is_paused_ = false;
   bool is_closed_ = false;
 };
 

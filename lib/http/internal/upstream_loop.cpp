@@ -81,9 +81,8 @@ void UpstreamLoop::stop() {
   mailbox_->close();
 }
 
-void UpstreamLoop::send(UpstreamRequest request, Upstream::Callback callback) {
-  mailbox_->run_or_post(
-      [this, request = std::move(request), callback = std::move(callback)]() mutable { accept(std::move(request), std::move(callback)); });
+void UpstreamLoop::send(UpstreamRequest request, AnswerTaker taker) {
+  mailbox_->run_or_post([this, request = std::move(request), taker = std::move(taker)]() mutable { accept(std::move(request), std::move(taker)); });
 }
 
 void UpstreamLoop::run_after(std::chrono::nanoseconds delay, Mailbox::Task task) {
@@ -97,10 +96,10 @@ void UpstreamLoop::run_after(std::chrono::nanoseconds delay, Mailbox::Task task)
   });
 }
 
-void UpstreamLoop::accept(UpstreamRequest request, Upstream::Callback callback) {
+void UpstreamLoop::accept(UpstreamRequest request, AnswerTaker taker) {
   const auto exchange = std::make_shared<Exchange>();
   exchange->request = std::move(request);
-  exchange->callback = std::move(callback);
+  exchange->taker = std::move(taker);
   exchanges_.insert(exchange);
   if (is_stopping_) {
     finish(exchange, fail(ErrorCode::kUnavailable, "the client is stopping"));
@@ -171,7 +170,48 @@ void UpstreamLoop::finish(const std::shared_ptr<Exchange>& exchange, Result<Resp
   exchange_deadlines_.remove(*exchange);
   exchange->connection = nullptr;
   result_counter(result_of(result)).add();
-  exchange->callback(std::move(result));
+  auto* const reader = exchange->reader();
+  if (reader == nullptr) {
+    std::get<Upstream::Callback>(exchange->taker)(std::move(result));
+  } else if (exchange->has_begun) {
+    reader->ended(result ? Result<void>{} : std::unexpected(result.error()));
+  } else {
+    reader->answered(std::move(result));
+  }
+}
+
+void UpstreamLoop::begin(const std::shared_ptr<Exchange>& exchange, Response head, std::optional<std::uint64_t> body_length) {
+  exchange->has_begun = true;
+  set_stall(*exchange, true);
+  // Posted and not run at once: a reader may steer from within a call that the connection makes.
+  AnswerFlow flow([mailbox = mailbox_, this, weak = std::weak_ptr(exchange)](bool read_on) {
+    mailbox->post([this, weak, read_on] {
+      if (const auto steered = weak.lock(); steered && exchanges_.contains(steered)) {
+        steer(steered, read_on);
+      }
+    });
+  });
+  exchange->reader()->began(std::move(head), body_length, std::move(flow));
+}
+
+void UpstreamLoop::steer(const std::shared_ptr<Exchange>& exchange, bool read_on) {
+  const auto connection = exchange->connection;
+  if (read_on) {
+    set_stall(*exchange, true);
+    connection->resume();
+    return;
+  }
+  exchanges_.erase(exchange);
+  exchange_deadlines_.remove(*exchange);
+  exchange->connection = nullptr;
+  result_counter("cancelled").add();
+  connection->close();
+}
+
+void UpstreamLoop::set_stall(Exchange& exchange, bool counts) {
+  if (exchange_deadlines_.set(exchange, counts ? std::chrono::steady_clock::now() + settings_.stall : DeadlineEntry::kNever)) {
+    arm_timer();
+  }
 }
 
 void UpstreamLoop::set_deadline(UpstreamConnection& connection, DeadlineEntry::Time when) {
@@ -209,7 +249,9 @@ void UpstreamLoop::deadlines_reached() {
     if (std::erase(waiting_, exchange) > 0) {
       waiting_gauge_.add(-1);
     }
-    finish(exchange, fail(ErrorCode::kDeadlineExceeded, connection ? "no answer came in time" : "no connection was free in time"));
+    finish(exchange, fail(ErrorCode::kDeadlineExceeded, exchange->has_begun ? "the rest of the answer did not come in time"
+                                                        : connection        ? "no answer came in time"
+                                                                            : "no connection was free in time"));
     if (connection) {
       connection->close();
     }

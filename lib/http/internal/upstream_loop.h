@@ -7,8 +7,10 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <unordered_set>
+#include <variant>
 #include <vector>
 
 #include "lib/http/internal/deadline_queue.h"
@@ -19,10 +21,19 @@ namespace outrigger::http::internal {
 
 class UpstreamConnection;
 
-/// One request on its way: waiting, or on a connection. Its deadline is the request's.
+/// Who is told of an answer: once and whole, or as it comes.
+using AnswerTaker = std::variant<Upstream::Callback, std::shared_ptr<AnswerReader>>;
+
+/// One request on its way: waiting, or on a connection. Its deadline is the request's, and once its answer is read as it comes, the stall's.
 struct Exchange final : DeadlineEntry {
   UpstreamRequest request;
-  Upstream::Callback callback;
+  AnswerTaker taker;
+  bool has_begun = false;  // began() was called
+
+  [[nodiscard]] AnswerReader* reader() const {
+    const auto* reader = std::get_if<std::shared_ptr<AnswerReader>>(&taker);
+    return reader == nullptr ? nullptr : reader->get();
+  }
   std::shared_ptr<UpstreamConnection> connection;  // nothing while it waits
 };
 
@@ -36,7 +47,7 @@ class UpstreamLoop final {
 
   void start();                                                        ///< from outside
   void stop();                                                         ///< from outside
-  void send(UpstreamRequest request, Upstream::Callback callback);     ///< any thread
+  void send(UpstreamRequest request, AnswerTaker taker);               ///< any thread
   void run_after(std::chrono::nanoseconds delay, Mailbox::Task task);  ///< any thread
 
   // For connections.
@@ -44,13 +55,16 @@ class UpstreamLoop final {
   [[nodiscard]] const asio::ip::tcp::endpoint& server() const { return server_; }
   [[nodiscard]] std::span<char> read_buffer() { return read_buffer_; }
   void finish(const std::shared_ptr<Exchange>& exchange, Result<Response> result);
+  void begin(const std::shared_ptr<Exchange>& exchange, Response head, std::optional<std::uint64_t> body_length);
+  void set_stall(Exchange& exchange, bool counts);
   void resend(const std::shared_ptr<Exchange>& exchange);
   void is_free(const std::shared_ptr<UpstreamConnection>& connection);
   void forget(const std::shared_ptr<UpstreamConnection>& connection);
   void set_deadline(UpstreamConnection& connection, DeadlineEntry::Time when);
 
  private:
-  void accept(UpstreamRequest request, Upstream::Callback callback);
+  void accept(UpstreamRequest request, AnswerTaker taker);
+  void steer(const std::shared_ptr<Exchange>& exchange, bool read_on);
   void dispatch(const std::shared_ptr<Exchange>& exchange);
   void serve_waiting();
   void arm_timer();

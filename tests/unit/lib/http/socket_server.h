@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -38,6 +39,21 @@ class SocketServer final {
         }
         bytes.remove_prefix(static_cast<std::size_t>(sent));
       }
+    }
+
+    /// Sends zeros until the client has taken none for half a second, or so many; how many it took.
+    std::size_t send_what_fits(std::size_t most) {
+      const std::string zeros(std::size_t{64} << 10U, '0');
+      std::size_t taken = 0;
+      pollfd writable{.fd = socket_, .events = POLLOUT, .revents = 0};
+      while (taken < most && ::poll(&writable, 1, 500) == 1) {
+        const auto sent = ::send(socket_, zeros.data(), std::min(zeros.size(), most - taken), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent <= 0) {
+          break;
+        }
+        taken += static_cast<std::size_t>(sent);
+      }
+      return taken;
     }
 
     /// Head and body of one request with at most a Content-Length; what came when it ends early.

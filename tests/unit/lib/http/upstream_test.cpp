@@ -252,6 +252,170 @@ TEST_F(UpstreamTest, ARequestThatWouldSplitIsNotSent) {
   EXPECT_EQ(result.error().code, ErrorCode::kInvalidArgument);
 }
 
+/// Remembers what it was told; has room for so many pieces.
+struct RecordingReader final : AnswerReader {
+  explicit RecordingReader(int room_for = 1'000'000) : room(room_for) {}
+
+  void answered(Result<Response> result) override {
+    const std::lock_guard lock(mutex);
+    whole = std::move(result);
+  }
+  void began(Response response, std::optional<std::uint64_t> body_length, AnswerFlow answer_flow) override {
+    const std::lock_guard lock(mutex);
+    head = std::move(response);
+    length = body_length;
+    flow = std::move(answer_flow);
+    body = head->body;
+  }
+  bool more(std::string bytes) override {
+    const std::lock_guard lock(mutex);
+    body += bytes;
+    ++pieces;
+    return --room > 0;
+  }
+  void ended(Result<void> result) override {
+    const std::lock_guard lock(mutex);
+    end = std::move(result);
+  }
+
+  /// Whether it holds within some seconds.
+  bool sees(const std::function<bool(const RecordingReader&)>& condition) {
+    return eventually([&] {
+      const std::lock_guard lock(mutex);
+      return condition(*this);
+    });
+  }
+  AnswerFlow flow_now() {
+    const std::lock_guard lock(mutex);
+    room = 1'000'000;
+    return flow;
+  }
+
+  std::mutex mutex;
+  int room;
+  int pieces = 0;
+  std::optional<Result<Response>> whole;
+  std::optional<Response> head;
+  std::optional<std::uint64_t> length;
+  AnswerFlow flow;
+  std::string body;
+  std::optional<Result<void>> end;
+};
+
+class AnswerInPieces : public UpstreamTest {
+ protected:
+  void ask(milliseconds time = milliseconds(5'000)) {
+    start(server.port());
+    upstream->read(
+        {.method = Method::kGet, .target = "/", .headers = {{"Host", "a"}}, .body = {}, .deadline = std::chrono::steady_clock::now() + time}, reader);
+    connection.emplace(server.accept());
+    connection->read_request();
+  }
+
+  SocketServer server;
+  std::optional<SocketServer::Connection> connection;
+  std::shared_ptr<RecordingReader> reader = std::make_shared<RecordingReader>();
+};
+
+TEST_F(AnswerInPieces, IsHandedOnAsItComes) {
+  ask();
+  connection->send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n");
+  ASSERT_TRUE(reader->sees([](const auto& told) { return told.head && told.body == "one"; }));
+  EXPECT_EQ(reader->length, std::nullopt);
+  connection->send("3\r\ntwo\r\n");
+  ASSERT_TRUE(reader->sees([](const auto& told) { return told.body == "onetwo"; }));
+  EXPECT_FALSE(reader->end);
+  connection->send("0\r\n\r\n");
+  ASSERT_TRUE(reader->sees([](const auto& told) { return told.end.has_value(); }));
+  EXPECT_TRUE(reader->end->has_value());
+  EXPECT_FALSE(reader->whole);
+  EXPECT_EQ(connections(), 1) << "the connection is kept";
+  EXPECT_EQ(count("answered"), 1U);
+}
+
+TEST_F(AnswerInPieces, ThatComesWholeIsAnsweredAtOnce) {
+  ask();
+  connection->send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+  ASSERT_TRUE(reader->sees([](const auto& told) { return told.whole.has_value(); }));
+  EXPECT_EQ((*reader->whole)->body, "ok");
+  EXPECT_FALSE(reader->head || reader->end);
+}
+
+TEST_F(AnswerInPieces, MayBeLongerThanWhatIsHeldWhole) {
+  settings.max_body_bytes = 1'000;
+  ask();
+  connection->send("HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n");
+  ASSERT_TRUE(reader->sees([](const auto& told) { return told.head.has_value(); }));
+  EXPECT_EQ(reader->length, 300'000U);
+  connection->send(std::string(300'000, 'x'));
+  ASSERT_TRUE(reader->sees([](const auto& told) { return told.end.has_value(); }));
+  EXPECT_TRUE(reader->end->has_value());
+  EXPECT_EQ(reader->body, std::string(300'000, 'x'));
+}
+
+TEST_F(AnswerInPieces, AReaderWithoutRoomIsNotGivenMore) {
+  reader = std::make_shared<RecordingReader>(1);
+  settings.stall = milliseconds(200);  // which does not count while the reader has no room
+  ask();
+  connection->send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n");
+  ASSERT_TRUE(reader->sees([](const auto& told) { return told.head.has_value(); }));
+  connection->send("1\r\nb\r\n");
+  ASSERT_TRUE(reader->sees([](const auto& told) { return told.pieces == 1; }));
+  connection->send("1\r\nc\r\n0\r\n\r\n");
+  // Another exchange on the same loop passes meanwhile: had the loop read on, the piece would be here.
+  std::promise<void> later;
+  upstream->run_after(milliseconds(400), [&] { later.set_value(); });
+  later.get_future().wait();
+  EXPECT_TRUE(reader->sees([](const auto& told) { return told.body == "ab" && !told.end; }));
+  reader->flow_now().resume();
+  ASSERT_TRUE(reader->sees([](const auto& told) { return told.end.has_value(); }));
+  EXPECT_TRUE(reader->end->has_value());
+  EXPECT_EQ(reader->body, "abc");
+}
+
+TEST_F(AnswerInPieces, ThatBreaksOffEndsWithAnError) {
+  ask();
+  connection->send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf");
+  ASSERT_TRUE(reader->sees([](const auto& told) { return told.body == "half"; }));
+  connection->close();
+  ASSERT_TRUE(reader->sees([](const auto& told) { return told.end.has_value(); }));
+  EXPECT_EQ(reader->end->error().code, ErrorCode::kAborted);
+  EXPECT_EQ(count("broken"), 1U);
+}
+
+TEST_F(AnswerInPieces, ThatStallsEndsThoughItsRequestsDeadlineNoLongerCounts) {
+  settings.stall = milliseconds(300);
+  ask(milliseconds(250));
+  connection->send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf");
+  ASSERT_TRUE(reader->sees([](const auto& told) { return told.end.has_value(); }));
+  EXPECT_EQ(reader->end->error().code, ErrorCode::kDeadlineExceeded);
+  EXPECT_THAT(reader->end->error().message, testing::HasSubstr("the rest"));
+}
+
+TEST_F(AnswerInPieces, ACancelledOneClosesTheConnectionAndIsHeardOfNoMore) {
+  ask();
+  connection->send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n");
+  ASSERT_TRUE(reader->sees([](const auto& told) { return told.head.has_value(); }));
+  reader->flow_now().cancel();
+  reader->flow_now().cancel();
+  EXPECT_EQ(connection->read_request(), "") << "the end of the connection";
+  EXPECT_TRUE(eventually([&] { return connections() == 0 && count("cancelled") == 1; }));
+  reader->flow_now().resume();
+  upstream.reset();
+  EXPECT_FALSE(reader->end);
+}
+
+TEST_F(AnswerInPieces, EndsWhenTheClientStopsAndSteeringItThenDoesNothing) {
+  ask();
+  connection->send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n");
+  ASSERT_TRUE(reader->sees([](const auto& told) { return told.head.has_value(); }));
+  upstream.reset();
+  ASSERT_TRUE(reader->end.has_value());
+  EXPECT_EQ(reader->end->error().code, ErrorCode::kUnavailable);
+  reader->flow_now().resume();
+  reader->flow_now().cancel();
+}
+
 struct BadAnswer {
   const char* name;
   std::string bytes;

@@ -153,7 +153,7 @@ TEST_F(ProxyTest, AnAnswerThatCannotBeUsedIs502) {
   client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   auto connection = application.accept();
   connection.read_request();
-  connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1001\r\n\r\n");
+  connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n");
   EXPECT_EQ(status_of(client.read_answer()), 502);
 }
 
@@ -207,6 +207,89 @@ TEST_F(ProxyTest, ADelayBeyondTheDeadlineIs504LikeASlowApplication) {
   const auto answer = client.read_answer();
   EXPECT_EQ(status_of(answer), 504);
   EXPECT_THAT(*answer, HasSubstr("outrigger-fault: slow\r\n"));
+}
+
+constexpr std::string_view kGet = "GET /events HTTP/1.1\r\nHost: shop\r\n\r\n";
+constexpr std::string_view kChunkedHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+TEST_F(ProxyTest, AnAnswerIsPassedOnAsItComes) {
+  start();
+  auto client = connect();
+  client.send(kGet);
+  auto connection = application.accept();
+  connection.read_request();
+  connection.send(kChunkedHead);
+  const auto head = client.read_answer(false);
+  EXPECT_EQ(status_of(head), 200);
+  EXPECT_THAT(*head, HasSubstr("Transfer-Encoding: chunked\r\n"));
+  EXPECT_THAT(*head, HasSubstr("Via: 1.1 outrigger\r\n"));
+  for (const std::string event : {"one", "two"}) {
+    connection.send("3\r\n" + event + "\r\n");
+    EXPECT_EQ(client.read_bytes(8), "3\r\n" + event + "\r\n") << "before the next one was sent";
+  }
+  connection.send("0\r\n\r\n");
+  EXPECT_EQ(client.read_bytes(5), "0\r\n\r\n");
+  EXPECT_EQ(count("200", "none"), 1U);
+  client.send(kGet);
+  EXPECT_THAT(connection.read_request(), testing::StartsWith("GET /events")) << "both connections are kept";
+}
+
+TEST_F(ProxyTest, ALongAnswerKeepsItsLength) {
+  start();
+  auto client = connect();
+  client.send(kGet);
+  auto connection = application.accept();
+  connection.read_request();
+  const std::string body(2'000'000, 'x');
+  connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2000000\r\n\r\n");
+  connection.send(body);
+  const auto answer = client.read_answer();
+  ASSERT_TRUE(answer);
+  EXPECT_THAT(answer->substr(0, 300), HasSubstr("Content-Length: 2000000\r\n"));
+  EXPECT_EQ(body_of(answer), body);
+}
+
+TEST_F(ProxyTest, AnAnswerThatBreaksOffIsNoWholeAnswer) {
+  start();
+  auto client = connect();
+  client.send(kGet);
+  {
+    auto connection = application.accept();
+    connection.read_request();
+    connection.send(kChunkedHead);
+    EXPECT_EQ(status_of(client.read_answer(false)), 200);
+    connection.send("3\r\none\r\n");
+    EXPECT_EQ(client.read_bytes(8), "3\r\none\r\n");
+  }
+  const auto rest = client.read_to_end();
+  ASSERT_TRUE(rest.has_value()) << "the connection is closed";
+  EXPECT_EQ(*rest, "") << "and the last chunk is not there";
+}
+
+TEST_F(ProxyTest, TheApplicationIsLetGoWhenTheClientGoes) {
+  start();
+  std::optional<http::SocketClient> client(connect());
+  client->send(kGet);
+  auto connection = application.accept();
+  connection.read_request();
+  connection.send(kChunkedHead);
+  EXPECT_EQ(status_of(client->read_answer(false)), 200);
+  client.reset();
+  EXPECT_EQ(connection.read_request(), "") << "the end of the connection";
+}
+
+TEST_F(ProxyTest, AClientThatDoesNotReadHoldsTheApplicationUp) {
+  start();
+  auto client = connect();
+  client.send(kGet);
+  auto connection = application.accept();
+  connection.read_request();
+  connection.send("HTTP/1.1 200 OK\r\nContent-Length: 200000000\r\n\r\n");
+  EXPECT_EQ(status_of(client.read_answer(false)), 200);
+  const auto taken = connection.send_what_fits(200'000'000);
+  EXPECT_LT(taken, 100'000'000U) << "what the proxy and the kernels' buffers hold is bounded";
+  EXPECT_EQ(client.read_bytes(taken).size(), taken);
+  EXPECT_GT(connection.send_what_fits(1'000'000), 0U) << "and the client's reading lets the application go on";
 }
 
 }  // namespace
