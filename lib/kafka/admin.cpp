@@ -21,6 +21,9 @@ constexpr std::size_t kErrorText = 512;
 constexpr std::chrono::milliseconds kBackoff{50};
 constexpr std::chrono::milliseconds kAttempt{2'000};  // so long a question may wait in the queue of a broker that is gone
 constexpr std::chrono::duration<int, std::milli> kRefresh{1'000};
+// librdkafka 2.8 ends the process (an assertion in rdkafka_queue.h) when an admin request's time runs out while its coordinator is
+// still being looked up. So its time is long, and who asked waits as long as it wants: a late answer finds its queue gone.
+constexpr std::chrono::duration<int, std::milli> kLongRequest{300'000};
 
 }  // namespace
 
@@ -37,12 +40,12 @@ class Admin::Impl {
     const internal::QueuePtr queue(rd_kafka_queue_new(handle_.get()));
     const OptionsPtr options(rd_kafka_AdminOptions_new(handle_.get(), operation));
     std::array<char, kErrorText> text{};
-    rd_kafka_AdminOptions_set_request_timeout(options.get(), static_cast<int>(timeout.count()), text.data(), text.size());
+    rd_kafka_AdminOptions_set_request_timeout(options.get(), kLongRequest.count(), text.data(), text.size());
     if (operation == RD_KAFKA_ADMIN_OP_CREATETOPICS) {
       rd_kafka_AdminOptions_set_operation_timeout(options.get(), static_cast<int>(timeout.count()), text.data(), text.size());
     }
     request(options.get(), queue.get());
-    EventPtr event(rd_kafka_queue_poll(queue.get(), static_cast<int>(timeout.count()) + 1000));
+    EventPtr event(rd_kafka_queue_poll(queue.get(), static_cast<int>(timeout.count())));
     if (!event) {
       return fail(ErrorCode::kDeadlineExceeded, std::format("{}: no answer from the cluster", doing));
     }

@@ -35,6 +35,7 @@ class Client:
 
     def __init__(self, port, host="127.0.0.1", timeout=60.0):
         self.host, self.port, self.timeout = host, port, timeout
+        self.has_given_up = threading.Event()  # set: until_answered() tries no more
         self._local = threading.local()
 
     def _connection(self):
@@ -67,7 +68,7 @@ class Client:
     def until_answered(self, method, path, body=None, headers=None, within=60.0):
         """Repeats while nobody answers or the answer is 502, 503 or 504. Safe: the key makes it the same request."""
         end, attempts, last = time.monotonic() + within, 0, "never tried"
-        while time.monotonic() < end:
+        while time.monotonic() < end and not self.has_given_up.is_set():
             attempts += 1
             try:
                 status, answered, content = self.request(method, path, body, headers)
@@ -132,6 +133,7 @@ class Placing:
     """place_all() on a thread of its own, which counts the orders that have ended."""
 
     def __init__(self, client, lines, **options):
+        self._client = client
         self.outcomes, self._ended, self._changed = [], 0, threading.Condition()
         self._thread = threading.Thread(target=lambda: self.outcomes.extend(place_all(client, lines, on_outcome=self._count, **options)))
         self._thread.start()
@@ -140,11 +142,14 @@ class Placing:
         """Until so many orders have ended, else an AssertionError that says how many have."""
         with self._changed:
             if not self._changed.wait_for(lambda: self._ended >= ended, timeout=within):
+                self._client.has_given_up.set()  # else the program would not end before the last order's patience
                 raise AssertionError(f"only {self._ended} orders ended")
 
     def finish(self, within):
         """True: all have ended, `outcomes` is complete."""
         self._thread.join(timeout=within)
+        if self._thread.is_alive():
+            self._client.has_given_up.set()
         return not self._thread.is_alive()
 
     def _count(self, _):

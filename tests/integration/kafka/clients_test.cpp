@@ -225,6 +225,18 @@ TEST_F(KafkaClients, TheSameInstanceNameFencesTheOlderProcess) {
   EXPECT_TRUE(read_all().empty());
 }
 
+// librdkafka ends the process when an admin request runs out of time while its coordinator is still being asked.
+TEST_F(KafkaClients, ImpatienceWithTheGroupCrashesNothing) {
+  for (int i = 0; i < 60; ++i) {
+    const auto admin = Admin::create(kafka_client()).value();
+    for (int patience = 1; patience <= 16; patience *= 2) {
+      const auto members = admin->group_members(unique_name("group"), std::chrono::milliseconds(patience));
+      EXPECT_TRUE(members || members.error().code == ErrorCode::kDeadlineExceeded || members.error().code == ErrorCode::kUnavailable)
+          << members.error().to_string();
+    }
+  }
+}
+
 TEST_F(KafkaClients, ANewIncarnationEndsTheOlderOne) {
   auto member = join(unique_name("group"));
   ASSERT_TRUE(eventually([&] {
