@@ -126,7 +126,9 @@ class Suite:
             return only(objects(self.helm3, *arguments), "StatefulSet")["spec"]["template"]["metadata"]["annotations"]["checksum/config"]
         expect(checksum() == checksum(), "the checksum differs from one rendering to the next")
         expect(checksum() != checksum("--set", "sidecar.logLevel=debug"), "a change of the sidecar's settings does not roll the Pods")
-        expect(checksum() != checksum("--set-string", "service.definitions.a\\.yaml=name: a"), "a change of the definitions does not roll the Pods")
+        one, other = ("--set-string", "service.definitions.a\\.yaml=name: a"), ("--set-string", "service.definitions.a\\.yaml=name: b")
+        templates = [only(objects(self.helm3, *definitions), "StatefulSet")["spec"]["template"] for definitions in (one, other)]
+        expect(templates[0] == templates[1], "a change of the definitions rolls the Pods, though the service takes it in while it runs")
 
     def budget_needs_replicas(self) -> None:
         expect(not [o for o in objects(self.helm3) if o["kind"] == "PodDisruptionBudget"], "a budget for one replica blocks drains")
