@@ -78,6 +78,7 @@ struct ListQuery {
   std::optional<saga::SagaStatus> status = {};
   std::string definition = {};                  ///< empty: all
   std::string business_key = {};                ///< empty: all; else this one only
+  std::string search_term = {};                 ///< empty: all; else those that have it
   std::optional<WallTime> created_before = {};  ///< only those created before it
   std::optional<WallTime> created_since = {};   ///< only those created then or after
   std::string cursor = {};                      ///< `next_cursor` of the page before, or empty

@@ -158,6 +158,8 @@ Result<ListPage> RecordStore::list(const ListQuery& query) const {
   std::vector<std::string> prefixes;
   if (!query.business_key.empty()) {
     prefixes.push_back(keys::business(query.business_key, {}));
+  } else if (!query.search_term.empty()) {
+    prefixes.push_back(keys::term(query.search_term, {}));
   } else {
     for (auto status = saga::SagaStatus::kRunning; status <= saga::SagaStatus::kPaused;
          status = static_cast<saga::SagaStatus>(static_cast<int>(status) + 1)) {

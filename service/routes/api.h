@@ -29,7 +29,6 @@ namespace outrigger::routes {
 struct Settings {
   std::chrono::milliseconds max_wait{60'000};  ///< a longer ?wait= is refused
   std::size_t max_list = 500;                  ///< sagas of one page
-  std::size_t max_query_scan = 5'000;          ///< newest sagas that /api/query looks at
   std::size_t max_query_results = 50;
   std::size_t max_event_streams = 1'000;              ///< open at once; beyond that 503
   std::chrono::milliseconds event_heartbeat{15'000};  ///< a stream without events sends a comment so often

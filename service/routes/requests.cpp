@@ -172,6 +172,16 @@ Parsed<std::optional<std::uint64_t>> after_version(const http::Request& request)
   return number_parameter<std::uint64_t>(request, "after_version", 0, 1ULL << 62U);
 }
 
+namespace {
+
+std::vector<std::string> search_terms(const orders::Order& order) {
+  std::vector<std::string> terms{order.customer_id};
+  std::ranges::transform(order.lines, std::back_inserter(terms), &orders::OrderLine::sku);
+  return terms;
+}
+
+}  // namespace
+
 Parsed<saga::StartRequest> order_start(const http::Request& request, const RequestContext& context) {
   auto key = idempotency_key(request);
   if (!key) {
@@ -196,7 +206,8 @@ Parsed<saga::StartRequest> order_start(const http::Request& request, const Reque
                             .idempotency_key = *std::move(key),
                             .business_key = order->order_id,
                             .input = body->dump(),  // canonical: white space and the order of fields do not make it another payload
-                            .traceparent = context.trace.traceparent()};
+                            .traceparent = context.trace.traceparent(),
+                            .search_terms = search_terms(*order)};
 }
 
 Parsed<saga::StartRequest> saga_start(const http::Request& request, const RequestContext& context, std::string definition) {
@@ -215,11 +226,14 @@ Parsed<saga::StartRequest> saga_start(const http::Request& request, const Reques
   if (!body) {
     return std::unexpected(body.error());
   }
+  // An order is found as one, whichever way it came.
+  const auto order = definition == kOrderDefinition ? orders::read_order(*body) : decltype(orders::read_order(*body)){std::unexpect};
   return saga::StartRequest{.definition = std::move(definition),
                             .idempotency_key = *std::move(key),
                             .business_key = std::move(business_key),
                             .input = body->dump(),
-                            .traceparent = context.trace.traceparent()};
+                            .traceparent = context.trace.traceparent(),
+                            .search_terms = order ? search_terms(*order) : std::vector<std::string>{}};
 }
 
 Parsed<journal::ListQuery> list_query(const http::Request& request, std::size_t max_list, WallTime now) {

@@ -121,6 +121,7 @@ Decision begin(const Definition& definition, NewSaga saga, WallTime now) {
   state.definition_hash = definition.hash;
   state.idempotency_key = std::move(saga.idempotency_key);
   state.business_key = std::move(saga.business_key);
+  state.search_terms = std::move(saga.search_terms);
   state.traceparent = std::move(saga.traceparent);
   state.input = std::move(saga.input);
   state.created_at = now;

@@ -56,6 +56,7 @@ struct NewSaga {
   std::string business_key;
   std::string input;  ///< JSON text
   std::string traceparent;
+  std::vector<std::string> search_terms{};
 };
 
 /// The first state of a saga, with its first step on its way.

@@ -27,12 +27,15 @@ namespace outrigger::saga {
 using SagaPointer = std::shared_ptr<const SagaState>;
 
 struct StartRequest {
-  std::string definition;       ///< by name; the highest version is started
-  std::string idempotency_key;  ///< required, at most 255 bytes
-  std::string business_key;     ///< what users search by, such as the order id; may be empty
-  std::string input;            ///< JSON object
-  std::string traceparent;      ///< W3C trace context, or empty
+  std::string definition;                   ///< by name; the highest version is started
+  std::string idempotency_key;              ///< required, at most 255 bytes
+  std::string business_key;                 ///< what users search by, such as the order id; may be empty
+  std::string input;                        ///< JSON object
+  std::string traceparent;                  ///< W3C trace context, or empty
+  std::vector<std::string> search_terms{};  ///< what else users search by; at most kMaxSearchTerms, none empty
 };
+
+inline constexpr std::size_t kMaxSearchTerms = 128;
 
 struct Started {
   SagaPointer saga;

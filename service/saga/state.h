@@ -72,6 +72,7 @@ struct SagaState {
   std::string definition_hash;
   std::string idempotency_key;
   std::string business_key;
+  std::vector<std::string> search_terms{};  ///< what else it is found by, such as the order's customer and products
   std::string traceparent;
   std::string input;  ///< JSON text
   SagaStatus status = SagaStatus::kRunning;

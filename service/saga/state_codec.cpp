@@ -86,6 +86,9 @@ std::string encode(const SagaState& state) {
   record.set_idempotency_key(state.idempotency_key);
   record.set_business_key(state.business_key);
   record.set_traceparent(state.traceparent);
+  for (const auto& term : state.search_terms) {
+    record.add_search_terms(term);
+  }
   record.set_input(state.input);
   record.set_status(stored<v1::SagaStatus>(state.status));
   record.set_version(state.version);
@@ -134,6 +137,7 @@ Result<SagaState> decode(std::string_view bytes) {
   state.idempotency_key = record.idempotency_key();
   state.business_key = record.business_key();
   state.traceparent = record.traceparent();
+  state.search_terms.assign(record.search_terms().begin(), record.search_terms().end());
   state.input = record.input();
   state.status = static_cast<SagaStatus>(record.status() - 1);
   state.version = record.version();

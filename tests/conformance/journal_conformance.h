@@ -159,6 +159,7 @@ class JournalConformance : public ::testing::TestWithParam<HarnessFactory> {
     state.definition_hash = "abc";
     state.idempotency_key = "key of " + state.id;
     state.business_key = "order-7";
+    state.search_terms = {"C-7"};
     state.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     state.input = R"({"order_id":"7","text":"z\u0000 ß"})";
     state.status = status;
@@ -344,6 +345,8 @@ TEST_P(JournalConformance, ListsNewestFirstInPages) {
   }
   states[4].definition = "another";
   states[3].business_key = "order-8";
+  states[1].search_terms = {"C-1", "PADDLE"};
+  states[3].search_terms = {"C-1"};
   ASSERT_TRUE(member->commit(storing(*member, states)).has_value());
   const auto ids = [&](journal::ListQuery query) {
     std::vector<std::string> all;
@@ -363,6 +366,9 @@ TEST_P(JournalConformance, ListsNewestFirstInPages) {
   EXPECT_THAT(ids({.definition = "another"}), ElementsAre(states[4].id));
   EXPECT_THAT(ids({.business_key = "order-8"}), ElementsAre(states[3].id));
   EXPECT_TRUE(ids({.business_key = "order-"}).empty());
+  EXPECT_THAT(ids({.search_term = "C-1"}), ElementsAre(states[3].id, states[1].id));
+  EXPECT_THAT(ids({.search_term = "PADDLE"}), ElementsAre(states[1].id));
+  EXPECT_TRUE(ids({.search_term = "C"}).empty());
   const auto middle = states[2].created_at;
   EXPECT_THAT(ids({.created_before = middle, .limit = 1}), ElementsAre(states[1].id, states[0].id));
   EXPECT_THAT(ids({.created_since = middle, .limit = 1}), ElementsAre(states[4].id, states[3].id, states[2].id));
@@ -410,6 +416,7 @@ TEST_P(JournalConformance, RemovedSagasAreGone) {
   EXPECT_FALSE(member->journal().find_key(state.definition, state.idempotency_key).value().has_value());
   EXPECT_TRUE(member->journal().list({}).value().sagas.empty());
   EXPECT_TRUE(member->journal().list({.business_key = state.business_key}).value().sagas.empty());
+  EXPECT_TRUE(member->journal().list({.search_term = "C-7"}).value().sagas.empty());
   EXPECT_TRUE(member->journal().finished_before(0, WallTime(std::chrono::seconds(1'900'000'000)), 10).value().empty());
 }
 

@@ -232,6 +232,7 @@ Result<ListPage> SimulatedJournal::list(const journal::ListQuery& query) const {
     auto state = std::make_shared<const SagaState>(saga::decode(bytes).value());
     const bool matches = (!query.status || *query.status == state->status) && (query.definition.empty() || query.definition == state->definition) &&
                          (query.business_key.empty() || query.business_key == state->business_key) &&
+                         (query.search_term.empty() || std::ranges::contains(state->search_terms, query.search_term)) &&
                          (!query.created_before || state->created_at < *query.created_before) &&
                          (!query.created_since || state->created_at >= *query.created_since);
     if (matches) {

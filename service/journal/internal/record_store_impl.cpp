@@ -220,6 +220,11 @@ Result<void> RecordStore::Impl::write_state(const saga::SagaState& state, rocksd
   if (!head && !state.business_key.empty()) {
     write.Put(keys::business(state.business_key, place), state.definition);
   }
+  if (!head) {
+    for (const auto& term : state.search_terms) {
+      write.Put(keys::term(term, place), state.definition);
+    }
+  }
   if (!head || head->status != state.status) {
     write.Put(keys::listed(state.status, place), state.definition);
   }
@@ -263,6 +268,9 @@ Result<void> RecordStore::Impl::write_removal(const Removal& removal, rocksdb::W
   write.Delete(keys::finished(removal.partition, head->updated_at, state->id));
   write.Delete(keys::unfinished(removal.partition, state->id));
   write.Delete(keys::business(state->business_key, place));
+  for (const auto& term : state->search_terms) {
+    write.Delete(keys::term(term, place));
+  }
   return {};
 }
 

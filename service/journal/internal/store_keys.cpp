@@ -61,6 +61,10 @@ std::string listed(saga::SagaStatus status, std::string_view newest_first) {
   return std::string("l").append(1, static_cast<char>(status)).append(newest_first);
 }
 
+std::string term(std::string_view search_term, std::string_view newest_first) {
+  return std::string("t").append(big_endian(search_term.size())).append(search_term).append(newest_first);
+}
+
 std::string business(std::string_view business_key, std::string_view newest_first) {
   return std::string("b").append(big_endian(business_key.size())).append(business_key).append(newest_first);
 }

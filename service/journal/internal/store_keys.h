@@ -26,6 +26,7 @@ inline constexpr std::string_view kMeta = "m";  ///< format and partition count
 [[nodiscard]] std::string newest_first(WallTime created_at, std::string_view id);
 [[nodiscard]] std::string listed(saga::SagaStatus status, std::string_view newest_first);          ///< -> definition
 [[nodiscard]] std::string business(std::string_view business_key, std::string_view newest_first);  ///< -> definition
+[[nodiscard]] std::string term(std::string_view search_term, std::string_view newest_first);       ///< -> definition
 /// Sorts before every place of a saga created before `time`, and after all others'.
 [[nodiscard]] std::string created_before(WallTime time);
 [[nodiscard]] std::string_view id_of_newest_first(std::string_view suffix);

@@ -40,6 +40,13 @@ Result<std::string> check_request(StartRequest& request, std::size_t max_input_b
   if (request.business_key.size() > kMaxKeyBytes || std::ranges::any_of(request.business_key, is_control) || !is_utf8) {
     return bad(std::format("business key: use at most {} bytes of UTF-8 without control characters", kMaxKeyBytes));
   }
+  std::ranges::sort(request.search_terms);
+  const auto repeated = std::ranges::unique(request.search_terms);
+  request.search_terms.erase(repeated.begin(), repeated.end());
+  const auto is_term = [](const std::string& term) { return !term.empty() && term.size() <= kMaxKeyBytes; };
+  if (request.search_terms.size() > kMaxSearchTerms || !std::ranges::all_of(request.search_terms, is_term)) {
+    return bad(std::format("search terms: use at most {}, each of 1 to {} bytes", kMaxSearchTerms, kMaxKeyBytes));
+  }
   if (request.input.size() > max_input_bytes) {
     return bad(std::format("input: {} bytes are more than the limit of {}", request.input.size(), max_input_bytes));
   }

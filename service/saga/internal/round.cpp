@@ -129,7 +129,8 @@ void Round::take(StartInput input) {
                            .idempotency_key = std::move(request.idempotency_key),
                            .business_key = std::move(request.business_key),
                            .input = std::move(request.input),
-                           .traceparent = std::move(request.traceparent)},
+                           .traceparent = std::move(request.traceparent),
+                           .search_terms = std::move(request.search_terms)},
                           now_));
   answer_start(std::move(input.callback), id, true);
 }

@@ -20,6 +20,7 @@ SagaState sample() {
   state.definition_hash = "abc";
   state.idempotency_key = "key";
   state.business_key = "order-1";
+  state.search_terms = {"C-1", "PADDLE"};
   state.traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   state.input = R"({"a":1})";
   state.status = SagaStatus::kStuck;
