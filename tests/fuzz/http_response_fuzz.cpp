@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <format>
 #include <iostream>
+#include <optional>
 
 #include "lib/http/internal/response_parser.h"
 #include "lib/http/internal/syntax.h"
@@ -20,13 +21,23 @@ void require(bool holds, std::string_view what) {
   }
 }
 
-std::string meaning_of(std::string_view bytes, std::size_t piece_bytes, bool answers_head) {
+enum class Takes { kAtTheEnd, kAsItComes };
+
+std::string meaning_of(std::string_view bytes, std::size_t piece_bytes, bool answers_head, Takes takes = Takes::kAtTheEnd) {
   ResponseParser parser(kLimits, answers_head);
   auto event = ResponseParser::Event::kNeedMore;
+  std::optional<outrigger::http::Response> head;
   while (!bytes.empty() && event == ResponseParser::Event::kNeedMore) {
     const auto piece = bytes.substr(0, piece_bytes);
     bytes.remove_prefix(piece.size());
     event = parser.feed(piece);
+    if (takes == Takes::kAsItComes && event == ResponseParser::Event::kNeedMore && parser.has_head()) {
+      if (head) {
+        head->body += parser.take_body();
+      } else {
+        head = parser.take_response();
+      }
+    }
   }
   if (event == ResponseParser::Event::kNeedMore) {
     event = parser.finish();
@@ -35,7 +46,10 @@ std::string meaning_of(std::string_view bytes, std::size_t piece_bytes, bool ans
     require(!parser.why().empty(), "a refusal says why");
     return "bad";
   }
-  const auto response = parser.take_response();
+  if (head) {
+    head->body += parser.take_body();
+  }
+  const auto response = head ? *std::move(head) : parser.take_response();
   require(response.status >= 200, "an interim answer is not the answer");
   require(response.headers.size() <= kLimits.max_header_fields, "the fields are within their limit");
   require(response.body.size() <= kLimits.max_body_bytes, "the body is within its limit");
@@ -60,5 +74,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto whole = meaning_of(bytes, bytes.size(), answers_head);
   require(meaning_of(bytes, 1, answers_head) == whole, "single bytes mean what the whole means");
   require(meaning_of(bytes, 2U + data[0] % 32U, answers_head) == whole, "pieces mean what the whole means");
+  require(meaning_of(bytes, 2U + data[0] % 32U, answers_head, Takes::kAsItComes) == whole, "a body taken as it comes is the same body");
   return 0;
 }
